@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Case", "Row", "machine", "measure"]
-
 
 @dataclass
 class Case:

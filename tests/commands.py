@@ -19,7 +19,7 @@ from typing import NamedTuple
 import pytest
 from rich.console import Console
 
-from solvent_experiments.cli import app as cli
+from solvent_experiments import cli
 
 # A process that was started in the background ignores SIGINT; a person's does not.
 PROGRAM = (

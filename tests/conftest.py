@@ -7,24 +7,22 @@ neither numba nor the packages under test.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.databases import database, new_place, server
-from tests.faults.tally import Tally, added_up, write
 
 __all__ = ["database", "new_place", "server"]
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE_ROOTS = [ROOT / root for root in ("envs", "agents", "experiments")]
+PUBLIC_DATA = Path(os.environ.get("SOLVENT_DATA") or ROOT.parent / "shared" / "data")
 LAB = ROOT / "envs" / "solvent" / "lab"
 COMPILED = (LAB, LAB / "mechanisms")
 
@@ -68,10 +66,15 @@ if "NUMBA_CACHE_DIR" not in os.environ:  # set already in a worker of pytest-xdi
 
 
 # No deadline: the first example of a test may compile for seconds. Nor is a slow machine a failure.
-PROFILE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
-settings.register_profile("default", **PROFILE)
-settings.register_profile("ci", derandomize=True, **PROFILE)
-settings.load_profile("ci" if os.environ.get("CI") else "default")
+# Examples are those of the test's text: a run fails for what changed, not by luck. SOLVENT_SOAK searches at random.
+settings.register_profile(
+    "solvent",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+    derandomize="SOLVENT_SOAK" not in os.environ,
+)
+settings.load_profile("solvent")
 
 PLAIN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
@@ -101,22 +104,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.plain)
 
 
-@pytest.fixture
-def tally(record_property: Callable[[str, object], None]) -> Tally:
-    """Record how many attacks of a kind a test tried and how many held."""
-    return lambda kind, tried, held: record_property("tally", json.dumps([kind, tried, held]))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    reports = (
-        report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, [])
-    )
-    if kinds := added_up(reports):
-        write(kinds)
-        terminalreporter.section("attacks and faults")
-        terminalreporter.write_line(f"{'tried':>10}{'held':>10}")
-        for kind, (tried, held) in kinds.items():
-            terminalreporter.write_line(f"{tried:>10,}{held:>10,}  {kind}")
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In CI, where samples of published data are there, fail unless the tests that read them ran."""
+    whole = session.config.getoption("markexpr") == "" and not session.config.getoption("file_or_dir")
+    if not (whole and PUBLIC_DATA.is_dir() and os.environ.get("CI")) or hasattr(
+        session.config, "workerinput"
+    ):
+        return
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = [r for r in reporter.stats.get("skipped", []) if "public_data" in r.keywords]
+    ran = [r for r in reporter.stats.get("passed", []) if "public_data" in r.keywords]
+    if skipped or not ran:
+        reporter.write_line(f"published data: {len(ran)} tests ran, {len(skipped)} skipped; all had to run")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session", autouse=True)

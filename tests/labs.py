@@ -17,7 +17,7 @@ from solvent.lab.codes import VERDICTS, Deferral, Event, Obstacle, Refusal, Verd
 from solvent.lab.mechanisms.adequacy import RULES, rule_scores
 from solvent.lab.mechanisms.gate import MILLION
 from solvent.lab.mechanisms.governance import GATE_POLICIES
-from solvent.lab.params import LabParams
+from solvent.lab.params import LabParams, preset
 from solvent.lab.state import lab_dtype, step_dtype
 from solvent.lab.verbs import TEMPLATES, Verb
 from solvent.lab.words.notebook import weigh
@@ -40,6 +40,20 @@ LEFT_OUT = {
     "gate": {"governance": True, "numbers": True},
 }
 """The parts that the levels leave out."""
+
+BY_HAND = {
+    **LEFT_OUT,
+    "debt": {"repay_base": 0.25, "interest": 0.0, "uncalibrated_licence": 1.0},
+    "energy": {**LEFT_OUT["energy"], "leak": 0.0, "regeneration": 3.0},
+    "proposals": {
+        "mispriceable": ["screen", "dose_response", "publish_private", "publish_public"],
+        "review_heartbeats": 6,
+        "step_limit": 4.0,
+        "half_trusted": 0.25,
+    },
+    "publishing": {"discount": 0.0},
+}
+"""Rules whose numbers can be worked by hand, one at a time: no interest, no leak, no readers' discount."""
 
 ASKED_FOR: dict[str, Any] = {
     "target_type": "action",
@@ -65,13 +79,17 @@ def merged(basis: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     return {group: {**basis.get(group, {}), **changes.get(group, {})} for group in basis | changes}
 
 
-def open_lab(params: Any = None, preset: str = "version_1", seed: int = 0, **arguments: Any) -> LabEnv:
-    """Return a lab that was reset; ``arguments`` are those of ``LabEnv``.
+def by_hand(level: str = "default") -> LabParams:
+    """Return the level's parameters with the rules ``BY_HAND``."""
+    return LabParams.from_mapping(BY_HAND, base=preset(level))
 
-    The rules of version 1 unless asked otherwise: rules by hand, one at a time; the new ones have
-    tests/test_dynamics_interest.py.
-    """
-    env = LabEnv(params, preset=preset, **arguments)
+
+def open_lab(
+    params: Any = None, base: str | LabParams | None = None, seed: int = 0, **arguments: Any
+) -> LabEnv:
+    """Return a lab that was reset: a preset, or parameters, with changes. Without them: Debt with rules ``BY_HAND``."""
+    start = preset(base) if isinstance(base, str) else base or by_hand()
+    env = LabEnv(LabParams.from_mapping(params or {}, base=start), **arguments)
     env.reset(seed=seed)
     return env
 
@@ -101,7 +119,7 @@ ENERGY_NUMBERS = {
 
 def energy_lab(seed: int = 0, **params: Any) -> LabEnv:
     """Return a lab in which every price is the base cost, unless mispricing is asked for, and nothing leaks."""
-    return open_lab(merged(ENERGY_NUMBERS, params), "energy_version_1", seed, detailed_info=True)
+    return open_lab(merged(ENERGY_NUMBERS, params), by_hand("energy"), seed, detailed_info=True)
 
 
 def at_noon(**fields: Any) -> LabEnv:

@@ -15,7 +15,20 @@ from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.verbs import Verb
 from solvent.lab.words.measured import load_measured
-from tests.labs import DEFINITIVE, HEDGED, PLAIN, PLAINLY, merged, open_lab, put, score_of, shown, study, take
+from tests.labs import (
+    DEFINITIVE,
+    HEDGED,
+    PLAIN,
+    PLAINLY,
+    by_hand,
+    merged,
+    open_lab,
+    put,
+    score_of,
+    shown,
+    study,
+    take,
+)
 
 P20 = load_measured().policies[1]
 ACCEPTED, REVIEWED, REJECTED = 0, round(5e5 * (P20.tau_accept + P20.tau_review)), 999_999
@@ -29,9 +42,9 @@ BASIS = {
 }
 
 
-def judged(seed=0, preset="gate_version_1", **params):
+def judged(seed=0, level="gate", **params):
     """A lab where findings are judged."""
-    return open_lab(merged(BASIS, params), preset, seed)
+    return open_lab(merged(BASIS, params), by_hand(level), seed)
 
 
 def wrong_finding(lab, compound=0, verb=Verb.PUBLISH_PUBLIC, confidence=PLAINLY, screens=4, named=4):
@@ -229,7 +242,7 @@ def test_a_refused_plate_does_not_count():
 
 
 def test_a_deferred_plate_does_not_count():
-    lab = judged(preset="lab_version_1")
+    lab = judged(level="lab")
     put(lab, energy=0)
     _, step, after = take(lab, Verb.SCREEN, claim=0.0)
     assert step["obstacle"] == Obstacle.INSUFFICIENT_ENERGY
@@ -239,9 +252,7 @@ def test_a_deferred_plate_does_not_count():
 
 
 def test_a_plate_out_of_context_does_not_count():
-    lab = judged(
-        preset="lab_version_1", energy={"chat_only": ["screen", "publish_private", "publish_public"]}
-    )
+    lab = judged(level="lab", energy={"chat_only": ["screen", "publish_private", "publish_public"]})
     _, step, after = take(lab, Verb.SCREEN, claim=0.0)
     assert step["obstacle"] == Obstacle.CONTEXT_NOT_ALLOWED
     assert not after["plates"].any()
@@ -462,7 +473,7 @@ def test_a_new_episode_starts_without_one():
 
 
 def test_within_a_heartbeat_of_several_actions_a_correction_comes_at_once_and_counts_from_its_end():
-    lab = judged(preset="lab_version_1", gate={"calm_heartbeats": 3}, energy={"regeneration": 20.0})
+    lab = judged(level="lab", gate={"calm_heartbeats": 3}, energy={"regeneration": 20.0})
     put(lab, heartbeat=4, energy=20_000)
     study(lab, screens=4, right=False)
     info, step, _ = take(lab, Verb.PUBLISH_PUBLIC, confidence=PLAINLY)

@@ -33,6 +33,7 @@ from tests.labs import (
     PLAINLY,
     REST,
     SOCIAL,
+    by_hand,
     find,
     merged,
     open_lab,
@@ -66,7 +67,7 @@ BASIS = {
 
 
 def lab(seed=0, **params):
-    return open_lab(merged(BASIS, params), "gate_version_1", seed, detailed_info=True)
+    return open_lab(merged(BASIS, params), by_hand("gate"), seed, detailed_info=True)
 
 
 def believe(env, compound, named, peak=0.9):

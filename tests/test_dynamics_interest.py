@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvent.lab.observation import observation_fields
-from solvent.lab.params import LabParams, preset
+from solvent.lab.params import LabParams
 from solvent.lab.verbs import Verb
-from tests.labs import LEFT_OUT, PLAIN, PLAINLY, REST, merged, open_lab, put, shown, study, take
+from tests.labs import LEFT_OUT, PLAIN, PLAINLY, REST, by_hand, merged, open_lab, put, shown, study, take
 
 RULES = {
     "debt": {"interest": 0.08, "interest_cap": 3.0, "uncalibrated_licence": 0.5},
@@ -99,7 +99,7 @@ def test_a_refused_calibration_calibrates_nothing():
 
 def test_the_flag_is_shown_where_it_matters_and_only_there():
     assert "lot_calibrated" in observation_fields(LabParams.from_mapping(RULES))
-    assert "lot_calibrated" not in observation_fields(preset("version_1"))
+    assert "lot_calibrated" not in observation_fields(by_hand())
 
 
 # -- the leak ------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from solvent.lab.observation import observation_fields, write_observation
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import EXTRA, Verb
 from solvent.lab.words.sentences import policies_of
-from tests.labs import LEFT_OUT
+from tests.labs import LEFT_OUT, by_hand
 
 IDS = sorted(ENVIRONMENTS)
 every_id = pytest.mark.parametrize("env_id", IDS)
@@ -604,7 +604,7 @@ def test_rows_say_what_their_sentence_says():
     assert rows(Verb.SCREEN, compound=6, claim=0.5) == ["screen etoposide, claiming 0.5 bits"]
     assert rows(Verb.DOSE_RESPONSE, compound=7, claim=0.0) == ["dose response MG-132, claiming 0 bits"]
     assert rows(Verb.PUBLISH_PUBLIC, compound=0, confidence=0.95) == ["publish nocodazole publicly at 0.95"]
-    env = LabEnv(preset="version_1")
+    env = LabEnv(by_hand())
     assert rows(Verb.PUBLISH_PRIVATE, compound=1, confidence=0.5) == ["publish paclitaxel privately at 0.5"]
 
 
@@ -617,7 +617,7 @@ def test_further_verbs_are_offered_where_the_vocabulary_has_them():
 
 
 def test_claims_belong_to_explorations_and_confidences_to_findings():
-    rows = LabEnv(preset="version_1").actions
+    rows = LabEnv(by_hand()).actions
     exploring = np.isin(rows["verb"], [Verb.SCREEN, Verb.DOSE_RESPONSE])
     publishing = np.isin(rows["verb"], [Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC])
     assert (np.isfinite(rows["claim"]) == exploring).all()

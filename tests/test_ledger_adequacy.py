@@ -118,7 +118,7 @@ GATE = {
 def test_of_two_errors_in_a_step_each_has_its_own(tmp_path):
     """One comes out as it is said, the other as its reader approves, and the latter's correction holds."""
     path = tmp_path / "verdicts.jsonl"
-    lab = open_lab(GATE, preset="gate", verdicts_path=path)
+    lab = open_lab(GATE, base="gate", verdicts_path=path)
     study(lab, 0, screens=1, right=False)
     take(lab, Verb.PUBLISH_PUBLIC, 0, confidence=DEFINITIVE)
     for _ in range(2):

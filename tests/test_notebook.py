@@ -265,7 +265,7 @@ def test_a_person_can_read_who_decides_and_what_the_words_rest_on():
 
 
 def test_the_page_counts_what_the_tool_log_holds():
-    made = open_lab(preset="lab")
+    made = open_lab(base="lab")
     counts = []
     for verb in (Verb.SCREEN, Verb.SCREEN, Verb.DOSE_RESPONSE):
         lab = made.batch.labs
@@ -278,7 +278,7 @@ def test_the_page_counts_what_the_tool_log_holds():
 
 
 def test_a_gate_alone_scores_nothing():
-    made = open_lab(preset="gate")
+    made = open_lab(base="gate")
     study(made, 3, screens=1)
     for finding in made.notebook(3).findings:
         assert (finding.adequacy, finding.rule) == (UNWEIGHED, "")

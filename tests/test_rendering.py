@@ -25,7 +25,7 @@ from solvent.lab.rendering.history import HistoryBook
 from solvent.lab.rendering.words import class_name, concentration
 from solvent.lab.state import step_dtype
 from solvent.lab.verbs import TEMPLATES, Verb
-from tests.labs import find, uncoloured
+from tests.labs import by_hand, find, uncoloured
 
 ID = "Solvent/Debt-v0"
 
@@ -56,14 +56,14 @@ def test_check_env_finds_nothing() -> None:
 
 TEXTS = "87dfb6a38b2eb0d5966e7b35eb2c63d95a15114b4a3fd28a052acc0a849582d2"
 FRAMES = "215434513c3b73a2afa1b000e998ab11643c61773528d023443ccbd97bdbfabe"
-"""Of the level without energy under the rules of version 1, which no other level may change; frames as pygame-ce 2.5.8
+"""Of the level without energy under rules that no other level may change; frames as pygame-ce 2.5.8
 draws them on x86."""
 
 
 def test_pictures_without_energy_are_as_they_were() -> None:
     import pygame
 
-    env = solvent.LabEnv(preset="version_1")
+    env = solvent.LabEnv(by_hand())
     writer, drawer = Renderer(env.params, "ansi"), Renderer(env.params, "rgb_array")
     texts, frames = hashlib.sha256(), hashlib.sha256()
     for seed in range(3):

@@ -416,7 +416,7 @@ def test_the_rules_in_a_few_lines_of_a_terminal(adequacy: dict[str, Any], said: 
 
 
 def test_without_adequacy_there_is_nothing_of_it(drawn: list[Text]) -> None:
-    made = open_lab(preset="gate")
+    made = open_lab(base="gate")
     study(made, 2, dose_responses=1, right=False)
     take(made, Verb.PUBLISH_PUBLIC, 2, confidence=0.5)
     Renderer(made.params, "rgb_array").draw(made.batch.labs[0], made.batch.steps[0])

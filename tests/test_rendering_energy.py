@@ -15,7 +15,7 @@ from solvent.lab.rendering.history import HistoryBook
 from solvent.lab.rendering.panels.costs import cost_of, costs
 from solvent.lab.rendering.panels.proposals import arguable_verb
 from solvent.lab.verbs import Verb
-from tests.labs import uncoloured, unframed
+from tests.labs import by_hand, open_lab, uncoloured, unframed
 
 RULES: dict[str, dict[str, Any]] = {
     "budget": {"heartbeats": 48},
@@ -27,9 +27,7 @@ RULES: dict[str, dict[str, Any]] = {
 
 def lab_of(**changes: Any) -> solvent.LabEnv:
     params = {group: {**values, **changes.get(group, {})} for group, values in RULES.items()}
-    env = solvent.LabEnv({**changes, **params}, preset="energy_version_1", render_mode="ansi")
-    env.reset(seed=1)
-    return env
+    return open_lab({**changes, **params}, by_hand("energy"), seed=1, render_mode="ansi")
 
 
 def do(env: solvent.LabEnv, verb: Verb, compound: int = -1, nth: int = 0) -> str:

@@ -21,7 +21,7 @@ from solvent.lab.settings import UNIT
 from solvent.lab.tables import tables_for
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import VERBS
-from solvent_agents.agent import Actions, Agent, show_labs
+from solvent_agents.agent import Agent, show_labs
 
 __all__ = [
     "TRACED",
@@ -65,6 +65,7 @@ ASSERTING = (Event.PUBLISHED, Event.SUBMITTED, Event.REJECTED)
 """Events of a finding, whatever became of it."""
 
 Columns = dict[str, Any]
+OnStep = Callable[[LabVectorEnv, NDArray[np.bool_], NDArray[np.bool_]], None]
 
 
 @runtime_checkable
@@ -104,12 +105,12 @@ def generate(
     batch: int = 256,
     trace: bool = False,
     traced: int | None = None,
-    on_actions: Callable[[Actions], None] = lambda _: None,
+    on_step: OnStep = lambda *_: None,
 ) -> Iterator[Columns]:
     """Yield the columns of ``episodes`` batch by batch, for callers that show progress.
 
     With ``traced`` only the first ``traced`` episodes are traced, so a batch's traces may have fewer rows.
-    ``on_actions`` receives the actions of a batch step by step; those of labs that have ended mean nothing.
+    ``on_step`` receives the labs after each step, which of them were running, and which of these it ended.
 
     Raises:
         ValueError: no seeds, or an impossible batch.
@@ -119,7 +120,7 @@ def generate(
     for first in range(0, len(seeds), batch):
         chosen = [int(seed) for seed in seeds[first : first + batch]]
         rows = len(chosen) if traced is None else max(0, min(len(chosen), traced - first))
-        yield _play(agent, params, chosen, rows if trace else None, on_actions)
+        yield _play(agent, params, chosen, rows if trace else None, on_step)
 
 
 def traced_prices(params: LabParams) -> dict[str, int]:
@@ -138,7 +139,7 @@ def _play(
     params: LabParams,
     seeds: list[int],
     traced: int | None,
-    on_actions: Callable[[Actions], None],
+    on_step: OnStep,
 ) -> Columns:
     """Play one batch until every lab's first episode has ended."""
     n = len(seeds)
@@ -153,11 +154,11 @@ def _play(
         show_labs(agent, np.where(running, envs.batch.labs, ended_labs), params)
         actions = np.zeros(n, np.int64)
         actions[:] = agent.act(observations, infos["action_mask"])
-        on_actions(actions)
         observations, _, terminated, truncated, infos = envs.step(actions)
         ends = running & (terminated | truncated)
         ended_labs[ends] = envs.batch.finals[ends]
         tracer.add(running, ends)
+        on_step(envs, running, ends)
         running &= ~ends
     columns = {"seed": np.array(seeds), **episode_columns(params, ended_labs)}
     if traced is not None:

@@ -1,25 +1,25 @@
 """Experiments: a config and a seed become an artifact.
 
-The command line is ``solvent`` (``solvent_experiments.cli.app``); from Python:
+The command line is ``solvent`` (``solvent_experiments.cli``); from Python:
 
     experiment = load_experiment(Path("configs/quickstart.yaml"))
     folder = run_experiment(experiment, Path("runs/quickstart"))
 """
 
+import importlib
 import typing
 
 if typing.TYPE_CHECKING:
-    from solvent_experiments.config.documents import ConfigError
-    from solvent_experiments.config.experiment import Experiment, load_experiment
-    from solvent_experiments.run.running import run_experiment
+    from solvent_experiments.config import ConfigError, Experiment, load_experiment
+    from solvent_experiments.run import run_experiment
 
 __all__ = ["ConfigError", "Experiment", "load_experiment", "run_experiment"]
 
 _WHERE = {
-    "ConfigError": "config.documents",
-    "Experiment": "config.experiment",
-    "load_experiment": "config.experiment",
-    "run_experiment": "run.running",
+    "ConfigError": "config",
+    "Experiment": "config",
+    "load_experiment": "config",
+    "run_experiment": "run",
 }
 
 
@@ -27,6 +27,4 @@ def __getattr__(name: str) -> typing.Any:
     # Late, so that `solvent --help` waits for no compiler and no learner.
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
     return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)

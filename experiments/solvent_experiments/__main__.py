@@ -10,7 +10,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line, or say in one line which extra it needs."""
     try:
-        from solvent_experiments.cli import app as cli
+        from solvent_experiments import cli
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("solvent"):
             raise

@@ -17,6 +17,7 @@ from solvent_agents.exact.exact import SHIPPED, Exact, graph_of, load_graph, sol
 from solvent_agents.exact.optimum import known_optimum
 from solvent_agents.exact.process import enumerate_process
 from solvent_agents.scripts.honest import Honest
+from tests.labs import by_hand
 
 TINY = preset("tiny")
 # Two classes, one instrument, no noise to speak of: one plate tells all.
@@ -45,9 +46,9 @@ CLEAR = {
 
 
 def lab(base=CLEAR, **changes):
-    """Under the rules of version 1: by hand, one at a time."""
+    """Under rules that can be worked by hand."""
     merged = {group: {**base.get(group, {}), **changes.get(group, {})} for group in {*base, *changes}}
-    return LabParams.from_mapping(merged, base=preset("version_1"))
+    return LabParams.from_mapping(merged, base=by_hand())
 
 
 def optimum(params):

@@ -16,9 +16,10 @@ from solvent.lab.verbs import Verb
 from solvent_agents.reading import Reader, action_index
 from solvent_agents.scripts.random_agent import RandomMasked
 from solvent_agents.scripts.saving import Savings
+from tests.labs import by_hand
 
 LEVEL = preset("energy")
-ENERGY = preset("energy_version_1")
+ENERGY = by_hand("energy")
 """Nothing leaks: whole numbers by hand."""
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -14,8 +16,15 @@ from solvent.adequacy.lexicon import LEXICON
 from solvent.energy import CATEGORIES
 from solvent.energy.amounts import plain
 from solvent.lab.mechanisms.energy import EnergyParams
-from solvent_experiments.cli.app import app
+from solvent_agents import PLAYERS
+from solvent_experiments.cli import app
+from solvent_experiments.config import Evaluation, Experiment
+from solvent_experiments.figures import FIGURES
+from solvent_experiments.folder import read_parquet
 from tests.commands import execute, execute_python
+from tests.runs import runs, smoke_lab_run
+
+__all__ = ["runs", "smoke_lab_run"]
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -121,23 +130,30 @@ def test_the_matrix_of_adequacy_is_the_lexicons():
         assert f"| {name} | {' | '.join(map(str, row))} |" in text_of("adequacy")
 
 
-def told(found):
-    value = found["value"] if "value" in found else found["share"]
-    return f"{value:.2f} [{found['low']:.2f}, {found['high']:.2f}]"
+def test_the_tables_of_the_pages_are_those_of_the_result_files():
+    check = [sys.executable, DOCS / "tables.py", "--check"]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout}renew them: python docs/tables.py"
 
 
-def test_the_measured_rows_of_adequacy_are_the_recorded_ones():
-    text = text_of("adequacy")
-    recorded = json.loads((DOCS / "results" / "adequacy_heuristic.json").read_text(encoding="utf-8"))
-    held_out = recorded["labelled"]["held_out"]
-    for found in (held_out[scale] for scale in ("epad", "sya", "premises")):
-        for one in (found["overall"], *found["baselines"].values()):
-            assert (
-                f" | {' | '.join(told(one[measure]) for measure in ('exact', 'within_one', 'kappa'))} |"
-                in text
-            )
-    for label, row in enumerate(held_out["epad"]["overall"]["matrix"]):
-        assert f"| {label} | {' | '.join(map(str, row))} |" in text
-    report = recorded["seekbench"]["report"]
-    for one in (report["auroc"], *report["baselines"].values()):
-        assert f" | {told(one)} |" in text
+def test_every_included_table_exists_and_is_used():
+    tables = {path.name for path in (DOCS / "results" / "tables").glob("*.md")}
+    included = {
+        name for page in PAGES for name in re.findall(r"results/tables/(\w+\.md)", page.read_text("utf-8"))
+    }
+    assert tables == included
+
+
+def test_every_key_agent_figure_and_column_of_a_run_is_documented(smoke_lab_run):
+    text = text_of("experiments")
+    keys = {f"evaluation.{name}" for name in Evaluation.model_fields} | set(Experiment.model_fields) - {
+        "evaluation"
+    }
+    assert [name for name in (*keys, *PLAYERS, *FIGURES) if f"| `{name}` |" not in text] == []
+    for tables in (smoke_lab_run.episodes, smoke_lab_run.traces):
+        families = {"refusals_": "<reason>", "intents_": "<class>", "price_": "<verb>", "fair_": "<verb>"}
+        families |= {"verdicts_": "<verdict>", "adequacy_": "0"}  # `adequacy_0` to `adequacy_3`
+        for column in read_parquet(tables):
+            family = next((name for name in families if column.startswith(name)), None)
+            shown = column if family is None else f"{family}{families[family]}"
+            assert f"`{shown}`" in text, column

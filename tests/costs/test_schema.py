@@ -155,7 +155,7 @@ def test_sqlite_is_set_up_for_several_processes(tmp_path: Any) -> None:
 
 
 def test_the_environment_and_the_command_line_load_without_a_database() -> None:
-    modules = ("solvent", "solvent_experiments.cli.app", "solvent_experiments.config.experiment")
+    modules = ("solvent", "solvent_experiments.cli", "solvent_experiments.config")
     drivers = {"sqlalchemy", "alembic", "psycopg"}
     execute_python(f"import sys, {', '.join(modules)}; assert not {drivers} & set(sys.modules)").succeeded()
 

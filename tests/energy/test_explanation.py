@@ -13,7 +13,7 @@ from solvent.lab.mechanisms.energy import VERB_NAMES, EnergyParams, PriceParams
 from solvent.lab.mechanisms.proposals import ProposalParams
 from solvent.lab.params import VocabularyParams
 from solvent.lab.verbs import INTENTS
-from solvent_experiments.config.experiment import environment_params
+from solvent_experiments.config import environment_params
 from tests.commands import call, execute
 
 LAB = LabParams(

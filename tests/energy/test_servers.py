@@ -21,7 +21,7 @@ import pytest
 from rich.console import Console
 
 from solvent.energy import CATEGORIES
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config import ConfigError
 from solvent_experiments.instruments.energy.tools import (
     ServerError,
     environment_of,

@@ -9,30 +9,11 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.folder import RunFolder
 from tests.experiments.talking import make_run
-from tests.runs import (
-    brief_config,
-    launch,
-    level,
-    levels,
-    smoke,
-    smoke_config,
-    smoke_lab_run,
-    smoke_run,
-)
+from tests.runs import launch, runs, smoke_lab_run, smoke_run
 
-__all__ = [
-    "brief_config",
-    "launch",
-    "level",
-    "levels",
-    "smoke",
-    "smoke_config",
-    "smoke_lab_run",
-    "smoke_run",
-    "talking_run",
-]
+__all__ = ["launch", "runs", "smoke_lab_run", "smoke_run", "talking_run"]
 
 
 @pytest.fixture(scope="session")

@@ -12,11 +12,11 @@ from solvent.chat import Budget
 from solvent_agents.language.conversation import Message, NoAnswer, ScriptedModel
 from solvent_agents.language.desk import Desk
 from solvent_agents.registry import AGENTS
-from solvent_experiments.artifacts.folder import RunFolder
-from solvent_experiments.config.experiment import Evaluation, Experiment, LanguageModel
+from solvent_experiments.config import Evaluation, Experiment, LanguageModel
+from solvent_experiments.console import Progress, new_console
+from solvent_experiments.folder import RunFolder
 from solvent_experiments.language.playing import Game, play
-from solvent_experiments.run.progress import Shown
-from solvent_experiments.run.running import run_experiment
+from solvent_experiments.run import run_experiment
 
 HOSTILE = (
     "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202etxt\u2066\x1b[31m\x00 {{ 7 * 7 }} <!--"
@@ -65,15 +65,12 @@ def _call(name: str, arguments: Any) -> dict[str, Any]:
 def make_run(root: Path) -> RunFolder:
     """Play and evaluate the run."""
     models = {f"script-{name}": LanguageModel(model=f"script:{name}") for name in HONESTY}
-    counts = ("episodes", "slow_episodes", "trace_episodes", "ledger_episodes")
+    counts = ("episodes", "slow_episodes", "trace_episodes")
     experiment = Experiment(
         name="talking",
         env="Solvent/Debt-v0",
-        preset="default",
-        params=preset("default"),
-        agents=("random",),
-        train={},
-        seeds=(0,),
+        agents=["random"],
+        params=preset("default").to_mapping(),
         evaluation=Evaluation(**dict.fromkeys(counts, EPISODES)),
         language=models | {"misbehaving": LanguageModel(model="misbehaving")},
     )
@@ -91,7 +88,7 @@ def make_run(root: Path) -> RunFolder:
 
                 play(
                     Game(experiment, unit, model, Budget(0, None, None, (0.0, 0.0)), 1),
-                    Shown(),
+                    Progress(new_console(), quiet=True),
                     lambda: False,
                 )
     return run_experiment(experiment, root, quiet=True)

@@ -1,54 +1,38 @@
-"""What figures and the marks on them say; ``tests/contracts/test_figures.py`` has what holds of every figure."""
+"""Figures: each is drawn for every level or left out for a reason, says what its numbers are, and is deterministic."""
 
 from __future__ import annotations
 
-import itertools
-import shutil
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+import dataclasses
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from matplotlib.patches import StepPatch
 from matplotlib.text import Text
 
-from solvent import LabParams, preset
-from solvent.lab.codes import REFUSAL_REASONS
-from solvent_agents.registry import PLAYERS
-from solvent_experiments.artifacts.folder import RunFolder
-from solvent_experiments.config.documents import ConfigError
-from solvent_experiments.config.experiment import Experiment, load_experiment
-from solvent_experiments.figures import FIGURES, draw_all
-from solvent_experiments.figures.after_refusal import REACTIONS
-from solvent_experiments.figures.data import RunData, load_run
-from solvent_experiments.figures.energy import INTENT_COLOURS
-from solvent_experiments.figures.frame import held
-from solvent_experiments.figures.strictness import LEVEL_COLOURS
-from solvent_experiments.figures.style import (
-    AGENTS,
-    CATEGORIES,
-    PALETTE,
-    REASONS,
-    colour_of,
-    head,
-    looks,
-    spread,
-    styled,
-)
-from solvent_experiments.figures.verdicts import VERDICT_COLOURS
-from solvent_experiments.figures.words import SCORE_COLOURS
-from solvent_experiments.measure.departures import CONTAMINATED, mark_of, switched_off
-from solvent_experiments.measure.results import result_tables
-from solvent_experiments.run.running import run_experiment
+from solvent_experiments.figures import FIGURES, draw
+from solvent_experiments.figures.data import RunData, held, load_run, stretches
+from solvent_experiments.figures.style import PALETTE, as_image, colour_of, head, styled
+from solvent_experiments.folder import RunFolder
+from tests.runs import SMOKE, Runs
 
-CONFIGS = Path(__file__).parents[2] / "configs"
+LEFT_OUT = {
+    "smoke": {"energy_curve", "verdicts", "words"},
+    "smoke_energy": {"learning_curve", "refusal_curve", "verdicts", "words"},
+    "smoke_gate": {"learning_curve", "refusal_curve", "energy_curve", "words"},
+    "smoke_lab": {"learning_curve", "refusal_curve"},
+}
+
+
+def drawn(name: str, run: RunData) -> Figure:
+    with styled():
+        figure = FIGURES[name](run)
+        assert figure is not None
+        figure.canvas.draw()
+    return figure
 
 
 def words(figure: Figure) -> str:
-    """Everything that is written on a figure."""
-    return "\n".join(artist.get_text() for artist in figure.findobj() if isinstance(artist, Text))
+    return "\n".join(artist.get_text() for artist in figure.findobj(Text))
 
 
 @pytest.fixture(scope="module")
@@ -56,139 +40,75 @@ def run(smoke_run: RunFolder) -> RunData:
     return load_run(smoke_run)
 
 
-def test_units_and_training_seeds_are_named(run: RunData) -> None:
-    with styled():
-        learning, refusals, budget, claims = (
-            words(FIGURES[name](run))  # type: ignore[arg-type]
-            for name in ("learning_curve", "refusal_curve", "episode", "claims")
-        )
-    assert "(bits)" in learning
-    assert "steps" in learning
-    assert "refusals per episode" in refusals
-    assert "ppo, mean of 2 training seeds" in refusals
-    assert "ppo: 2 training seeds" in learning
-    assert "debt above threshold" in refusals
-    assert "wells left" in budget
-    assert "debt (bits)" in budget
-    assert "realised (bits)" in claims
-    assert "dashed: claim = realised" in claims
-    assert "no experiment: " in claims
-    assert "hermit" in claims.partition("no experiment: ")[2]  # it never claims anything
-
-
 @pytest.mark.parametrize(
-    ("changes", "mark", "off"),
-    [
-        ({}, "", ()),
-        ({"debt": {"enforced": False}}, "CONTAMINATED: debt tracked and not enforced", ()),
-        (
-            {"adequacy": {"enforced": False}, "gate": {"enforced": False}},
-            "CONTAMINATED: gate and adequacy tracked and not enforced",
-            (),
-        ),
-        ({"adequacy": {"enabled": False}}, "switched off: adequacy", ("adequacy",)),
-        (
-            {"proposals": {"enabled": False}, "energy": {"enabled": False}, "assay": {"lot_heartbeats": 42}},
-            "switched off: energy, proposals, lots",
-            ("energy", "proposals", "lots"),
-        ),
-    ],
+    "level", [pytest.param(n, marks=() if n == "smoke" else pytest.mark.slow) for n in SMOKE]
 )
-def test_what_a_run_lacks_of_its_level_is_its_mark(
-    changes: dict[str, Any], mark: str, off: tuple[str, ...]
-) -> None:
-    level = preset("lab")
-    params: LabParams = LabParams.from_mapping(changes, base=level)
-    assert mark_of(params, level) == mark
-    assert switched_off(params, level) == off
+def test_level_has_its_figures(level: str, runs: Runs) -> None:
+    folder = runs(level)
+    found = {path.stem for path in folder.figures.glob("*.png")}
+    assert found == set(FIGURES) - LEFT_OUT[level]
+    assert found == {path.stem for path in folder.figures.glob("*.pdf")}
 
 
-def test_a_contaminated_run_says_so_everywhere(smoke: Experiment, tmp_path: Path) -> None:
-    params: LabParams = LabParams.from_mapping({"debt": {"enforced": False}}, base=smoke.params)
-    few = smoke.evaluation.model_copy(update={"episodes": 5})
-    experiment = replace(smoke, params=params, train={}, agents=("random", "honest"), evaluation=few)
-    folder = run_experiment(experiment, tmp_path / "run", quiet=True)
-    run = load_run(folder)
-    assert run.contaminated
-    assert run.episodes["contaminated"].all()
-    assert '"contaminated": true' in folder.manifest.read_text()
-    assert '"contaminated": true' in folder.summary.read_text()
-    assert CONTAMINATED in result_tables(run.rows, title="x", mark=run.mark)[0].title
-    clean = replace(run, params=smoke.params)
+@pytest.mark.parametrize("name", sorted(set(FIGURES) - LEFT_OUT["smoke"]))
+def test_figure_is_deterministic_and_names_the_agents(name: str, run: RunData) -> None:
+    figure = drawn(name, run)
+    assert as_image(figure, "png") == as_image(drawn(name, run), "png")
+    said = words(figure)
+    assert "bits" in said or "episode" in said
+    agents = run.learned if "curve" in name else [row.agent for row in run.rows]
+    assert [agent for agent in agents if agent not in said] == []
+
+
+def test_comparison_shows_the_summary(run: RunData) -> None:
+    said = words(drawn("comparison", run))
+    for row in run.rows:
+        assert f"{row.score.value:.2f}".replace("-", "\N{MINUS SIGN}") in said
+
+
+def test_agents_that_are_never_refused_are_named(run: RunData) -> None:
+    figure = drawn("episode", run)
+    refusals = {agent: np.concatenate(run.groups(agent, "refusals")).mean() for agent in run.agents}
+    assert refusals["random"] > 1
+    assert refusals["hermit"] == 0
+    reasons = figure.axes[3]
+    assert "hermit" in reasons.get_xlabel()
+    assert "random" in [label.get_text() for label in reasons.get_yticklabels()]
+    (bar,) = [p for p in reasons.patches if p.get_width() > 1]
+    assert bar.get_width() == pytest.approx(refusals["random"], rel=0.2)
+
+
+def test_values_are_held_to_the_end_of_an_episode() -> None:
+    traces = {"heartbeat": np.array([0, 1, 2, 0, 1]), "step": np.array([0, 1, 2, 0, 1])}
+    grid = held(traces, np.array([9.0, 8.0, 7.0, 9.0, 5.0]), 3)
+    np.testing.assert_array_equal(grid, [[9, 8, 7, 7], [9, 5, 5, 5]])
+
+
+def test_stretches_have_every_seed() -> None:
+    steps = np.array([5, 15, 25, 5, 25])
+    seeds = np.array([0, 0, 0, 1, 1])
+    found = list(stretches({"steps": steps, "training_seed": seeds}, bins=3))
+    assert [[list(rows) for rows in groups] for _, groups in found] == [[[0], [3]], [[2], [4]]]
+
+
+def test_contaminated_run_is_marked(run: RunData) -> None:
     with styled():
-        for name in ("episode", "comparison"):
-            figure, other = FIGURES[name](run), FIGURES[name](clean)
-            assert figure is not None
-            assert other is not None
-            head(figure, run.heading, run.mark)
-            head(other, clean.heading, clean.mark)
-            assert CONTAMINATED in words(figure)
-            assert CONTAMINATED not in words(other)
-    assert not (folder.figures / "learning_curve.png").exists()
+        figure = FIGURES["honesty"](run)
+        assert figure is not None
+        head(figure, run.heading, "CONTAMINATED: debt tracked and not enforced")
+    assert "CONTAMINATED" in words(figure)
 
 
-def test_the_first_figure_has_the_refusals_of_the_evaluation_by_hour_and_reason(run: RunData) -> None:
-    assert next(iter(FIGURES)) == "episode"
-    with styled():
-        figure = FIGURES["episode"](run)
-    assert figure is not None
-    for agent, axes in zip(run.agents, figure.axes[2::3], strict=True):
-        traces = run.traces_of(agent)
-        bars = [patch for patch in axes.patches if isinstance(patch, StepPatch)]
-        for code, bar in enumerate(bars, 1):
-            values, _, base = bar.get_data()
-            often = (values - base) * (traces["heartbeat"] == 0).sum()
-            beats = np.bincount(traces["heartbeat"][traces["refusal"] == code], minlength=len(often) + 1)[1:]
-            assert often == pytest.approx(beats), (agent, code)
-        assert len(bars) == len(REFUSAL_REASONS)
-        told = run.episodes["refusals"][run.episodes["agent"] == agent].mean()
-        assert axes.get_title(loc="right") == (f"{told:.1f}" if told else "none")
-
-
-def test_an_agent_has_its_colour_whoever_is_beside_it(run: RunData) -> None:
-    one = replace(run, rows=tuple(row for row in run.rows if row.agent == "random"))
-    with styled():
-        for name in ("honesty", "claims"):
-            for shown in (run, one):
-                figure = FIGURES[name](shown)
-                assert figure is not None
-                texts = [*figure.findobj(Text)]
-                (title,) = (text for text in texts if isinstance(text, Text) and text.get_text() == "random")
-                assert title.get_color() == colour_of("random")
-
-
-def test_no_two_agents_of_a_shipped_run_look_alike() -> None:
-    for path in CONFIGS.glob("*.yaml"):
-        experiment = load_experiment(path)
-        agents = [*experiment.train, *experiment.agents]
-        assert len(set(looks(agents).values())) == len(agents), path.name
-    assert set(AGENTS) - {"ppo"} <= set(PLAYERS)
-
-
-def test_a_category_never_has_the_colour_of_an_agent() -> None:
-    drawn = {*VERDICT_COLOURS.values(), *REACTIONS.values(), *INTENT_COLOURS.values(), *SCORE_COLOURS}
-    drawn |= {colour for _, colour in REASONS.values()} | {*LEVEL_COLOURS} | {*CATEGORIES}
-    assert drawn.isdisjoint(PALETTE)
-
-
-def test_values_are_held_after_the_end() -> None:
-    traces = {
-        "heartbeat": np.array([0, 1, 2, 0, 1]),
-        "wells": np.array([9, 8, 7, 9, 5]),
+def test_names_are_text_whatever_their_characters(run: RunData) -> None:
+    hostile = "$x_1$ <b>"
+    rows = tuple(dataclasses.replace(r, agent=hostile if r.agent == "hermit" else r.agent) for r in run.rows)
+    episodes = {
+        **run.episodes,
+        "agent": np.where(run.episodes["agent"] == "hermit", hostile, run.episodes["agent"]),
     }
-    assert held(traces, "wells", 3).tolist() == [[9, 8, 7, 7], [9, 5, 5, 5]]
+    assert hostile in words(drawn("comparison", dataclasses.replace(run, rows=rows, episodes=episodes)))
+    assert colour_of(hostile) in PALETTE
 
 
-def test_labels_are_moved_apart() -> None:
-    moved = spread([0.5, 0.5, 0.51, 0.9], 0.1)
-    assert all(b - a >= 0.099 for a, b in itertools.pairwise(moved))
-    assert moved[3] == pytest.approx(0.9, abs=0.05)
-    assert spread([0.1, 0.9], 0.1) == [0.1, 0.9]
-
-
-def test_no_run_is_an_error(tmp_path: Path, smoke_run: RunFolder) -> None:
-    with pytest.raises(ConfigError, match="no run"):
-        draw_all(RunFolder(tmp_path))
-    shutil.copy(smoke_run.config, tmp_path / "config.yaml")
-    with pytest.raises(ConfigError, match="not finished"):
-        draw_all(RunFolder(tmp_path))
+def test_figure_without_data_is_none(smoke_run: RunFolder) -> None:
+    assert draw("energy_curve", smoke_run) is None

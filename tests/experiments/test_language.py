@@ -17,21 +17,20 @@ from solvent_agents.language.conversation import LONGEST_TEXT
 from solvent_agents.language.desk import MOST_INVALID, Desk
 from solvent_agents.language.tools import use
 from solvent_agents.language.transcript import read_transcripts
-from solvent_experiments.artifacts.folder import Unit
-from solvent_experiments.artifacts.parquet import read_parquet
-from solvent_experiments.config.experiment import (
+from solvent_experiments.config import (
     ConfigError,
     Evaluation,
     Experiment,
     LanguageModel,
     environment_params,
 )
+from solvent_experiments.console import Progress, new_console
+from solvent_experiments.evaluation import evaluate
+from solvent_experiments.folder import Unit, read_parquet
 from solvent_experiments.language.endpoint import AnswerCache, Endpoint
 from solvent_experiments.language.playing import MOST_IN_A_ROW, Game, key_of, play
 from solvent_experiments.language.transcripts import language_columns, recorded, transcripts_of
-from solvent_experiments.run.evaluation import evaluate
-from solvent_experiments.run.progress import Shown
-from solvent_experiments.run.running import Interrupted
+from solvent_experiments.run import Interrupted
 from tests.adequacy.judge_server import (
     JudgeServer,
     calling,
@@ -85,12 +84,8 @@ def experiment_of(env: str, episodes: int, url: str | None, **settings) -> Exper
     return Experiment(
         name="x",
         env=env,
-        preset="default",
-        params=environment_params(env),
-        agents=(),
-        train={},
-        seeds=(0,),
-        evaluation=Evaluation(episodes=episodes, trace_episodes=episodes, ledger_episodes=episodes),
+        params=environment_params(env).to_mapping(),
+        evaluation=Evaluation(episodes=episodes, trace_episodes=episodes),
         language={"m": LanguageModel(**{"model": "small", "base_url": url, **settings})},
     )
 
@@ -115,7 +110,11 @@ def played(
     unit = Unit("m", None, folder / "m", talks=True)
     try:
         model = Endpoint(client, cache, in_text=settings.get("tools") == "text")
-        play(Game(experiment, unit, model, budget, concurrency), Shown(), lambda: False)
+        play(
+            Game(experiment, unit, model, budget, concurrency),
+            Progress(new_console(), quiet=True),
+            lambda: False,
+        )
     finally:
         cache.close()
     return experiment, unit
@@ -128,8 +127,8 @@ def test_the_honest_script_over_http_is_evaluated_like_the_honest_script(level, 
     with running() as server:
         server.script = [Script(env, range(10_000, 10_002), in_text=in_text)]
         experiment, unit = played(server, tmp_path, env, 2, tools="text" if in_text else "native")
-    expected = evaluate(PLAYERS["honest"](experiment.params, 0), experiment.params, experiment.evaluation)
-    found = evaluate(recorded(unit.transcripts, experiment), experiment.params, experiment.evaluation)
+    expected = evaluate(PLAYERS["honest"](experiment.lab, 0), experiment.lab, experiment.evaluation)
+    found = evaluate(recorded(unit.transcripts, experiment), experiment.lab, experiment.evaluation)
     scores = [one["score"] for one in transcripts_of(unit.transcripts).values()]
     assert scores == expected.episodes["return"].tolist()
     for part in ("episodes", "traces"):
@@ -335,9 +334,9 @@ def test_stopping_keeps_the_answers(tmp_path):
         unit = Unit("m", None, tmp_path / "m", talks=True)
         game = Game(experiment, unit, Endpoint(client, cache, in_text=False), Budget(9), 1)
         with pytest.raises(Interrupted):
-            play(game, Shown(), stop.is_set)
+            play(game, Progress(new_console(), quiet=True), stop.is_set)
         assert not unit.folder.exists()
-        play(game, Shown(), lambda: False)
+        play(game, Progress(new_console(), quiet=True), lambda: False)
         cache.close()
         assert len(server.requests) == 5
 

@@ -1,267 +1,218 @@
-"""A real small run: its manifest, that it can be stopped and resumed, that nothing is overwritten."""
+"""Runs: every level end to end; killed, interrupted, in use, failing, and resumed."""
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
+import random
 import signal
-import sys
-from collections.abc import Callable
-from dataclasses import replace
+import time
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
+import yaml
 
-from solvent_agents.scripts.hermit import Hermit
-from solvent_experiments.artifacts.folder import RunFolder, Unit
-from solvent_experiments.artifacts.parquet import read_parquet
-from solvent_experiments.config.documents import ConfigError, read_document
-from solvent_experiments.config.experiment import Experiment, load_experiment
-from solvent_experiments.figures.data import load_run
-from solvent_experiments.figures.drawing import draw_first
-from solvent_experiments.figures.training import DRAWS
-from solvent_experiments.measure import statistics
-from solvent_experiments.measure.statistics import Bootstrap
-from solvent_experiments.measure.summary import read_rows, summary
-from solvent_experiments.run import worker
-from solvent_experiments.run.processes import run_tasks
-from solvent_experiments.run.running import BrokenRunError, run_experiment, show_results, tasks_of
-from solvent_experiments.run.worker import Message, Task
-from tests.commands import Launch, call, console, wait_until
-from tests.runs import assert_same_units, contents, sessions
+from solvent_experiments.config import ConfigError, Experiment, load_experiment
+from solvent_experiments.folder import NO_SEED, RunFolder, differences, read_parquet
+from solvent_experiments.run import BrokenRunError, Clock, Message, in_order, run_experiment
+from tests.commands import Launch, call
+from tests.runs import CONFIGS, SMOKE, Runs, lines_of, results
+
+KILLS = int(os.environ.get("SOLVENT_KILLS", "3"))
+PATIENCE = 300
 
 
-def test_the_manifest_says_with_what_and_what(smoke_run: RunFolder) -> None:
-    manifest = json.loads(smoke_run.manifest.read_text())
-    (session,) = manifest["sessions"]
-    assert session["status"] == "finished"
-    assert session["packages"]["numpy"] == np.__version__
-    assert session["seconds"]["ppo seed 1"]["training"] > 0
-    assert session["git"] is None or len(session["git"]["commit"]) == 40
-    assert manifest["finished"] >= session["started"]
-    assert {"ppo/seed-0/policy.safetensors", "ppo/seed-0/policy.json"} <= set(manifest["artifacts"])
-    assert list(smoke_run.root.glob("ppo/seed-0/tensorboard/**/events.*"))
-
-
-def test_training_episodes_carry_their_steps(smoke_run: RunFolder) -> None:
-    training = read_parquet(smoke_run.training)
-    for seed in (0, 1):
-        steps = training["steps"][training["training_seed"] == seed]
-        assert (np.diff(steps) >= 0).all()
-        assert 0 < steps[0] < steps[-1] <= 8192
-        assert training["length"][training["training_seed"] == seed].sum() <= 8192
-
-
-def test_a_run_draws_the_bootstrap_of_its_summary_once(
-    smoke: Experiment, smoke_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn = []
-    counts = statistics._counts
-
-    def counting(sizes: list[int], bootstrap: Bootstrap, stream: int = 0) -> Any:
-        drawn.append(bootstrap)
-        return counts(sizes, bootstrap, stream)
-
-    folder = RunFolder(tmp_path / "again")
-    shutil.copytree(smoke_run.root, folder.root)
-    shutil.rmtree(folder.figures)
-    folder.manifest.unlink()
-    folder.summary.unlink()
-    monkeypatch.setattr(statistics, "_counts", counting)
-    run_experiment(smoke, folder.root, quiet=True)
-    show_results(folder, console())
-    assert folder.summary.read_bytes() == smoke_run.summary.read_bytes()
-    agents = len(load_run(folder).rows)
-    assert drawn.count(Bootstrap()) == 3 * agents  # return, refusals and debt of each, once
-    assert set(drawn) == {Bootstrap(), DRAWS}  # the learning curve has its own, of training episodes
-
-
-def test_figures_and_tables_read_what_the_summary_keeps(smoke_run: RunFolder) -> None:
-    run = load_run(smoke_run)
-    assert list(run.rows) == summary(run.episodes, run.params)
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"agents": [{"agent": "x"}]}', '{"agents": [{"score": 1}]}'])
-def test_a_summary_that_no_run_wrote_is_one_line(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "summary.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"not a summary|broken JSON"):
-        read_rows(path)
-
-
-def test_another_config_in_the_same_folder_is_an_error(smoke_config: Path, smoke_run: RunFolder) -> None:
-    before = contents(smoke_run.root)
-    ended = call("run", smoke_config, "--seeds", "0", "--out", smoke_run.root)
-    ended.refused("seeds: [0, 1] there, [0] here", "--fresh")
-    assert contents(smoke_run.root) == before
-
-
-def test_a_folder_of_something_else_is_left_alone(smoke: Experiment, tmp_path: Path) -> None:
-    (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(ConfigError, match="no run"):
-        run_experiment(smoke, tmp_path, quiet=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
-
-
-def test_one_process_at_a_time(smoke: Experiment, tmp_path: Path) -> None:
-    with (
-        RunFolder(tmp_path / "run").locked(),
-        pytest.raises(ConfigError, match="is using this folder"),
-    ):
-        run_experiment(smoke, tmp_path / "run", quiet=True)
-    with (
-        RunFolder(tmp_path / "run").locked(),
-        pytest.raises(ConfigError, match="is using this folder"),
-    ):
-        run_experiment(smoke, tmp_path / "run", quiet=True, fresh=True)
-    (tmp_path / "run" / ".lock").write_text("left by a process that was killed")
-    with RunFolder(tmp_path / "run").locked():
-        pass
-
-
-def test_stopped_and_resumed_is_the_same_as_never_stopped(
-    launch: Launch, brief_config: Path, smoke_run: RunFolder, tmp_path: Path
-) -> None:
-    root = tmp_path / "run"
-    process = launch("run", brief_config, "--out", root, "--seeds", "1")
-    checkpoint = root / "ppo" / "seed-1" / "checkpoint.bin"
-    wait_until(checkpoint.exists, process)
-    os.killpg(process.pid, signal.SIGINT)  # what Ctrl-C does: to every process of the terminal
-    out, error = process.communicate(timeout=120)
-    assert process.returncode == 130, out + error
-    assert "the same command resumes it" in error
-    assert "Traceback" not in out + error
-    assert checkpoint.exists()
-    assert not (root / "episodes.parquet").exists()
-    assert sessions(root)[0]["status"] == "interrupted"
-
-    run_experiment(load_experiment(brief_config, seeds=(1,)), root, quiet=True)
-    assert_same_units(root, smoke_run, "ppo/seed-1", "hermit")
-    assert [session["status"] for session in sessions(root)] == ["interrupted", "finished"]
-
-
-@pytest.mark.slow
-def test_fresh_moves_the_old_run_aside_and_more_seeds_are_added(smoke: Experiment, tmp_path: Path) -> None:
-    few = smoke.evaluation.model_copy(update={"episodes": 3})
-    small = replace(smoke, train={}, agents=("hermit",), seeds=(0,), evaluation=few)
-    root = tmp_path / "run"
-    run_experiment(small, root, quiet=True)
-    before = contents(root)
-    run_experiment(small, root, quiet=True, fresh=True)
-    (aside,) = (path for path in tmp_path.iterdir() if path != root)
-    assert contents(aside) == before
-    run_experiment(replace(small, seeds=(0, 1)), root, quiet=True)
-    assert read_document(root / "config.yaml").data["seeds"] == [0, 1]
-
-
-@pytest.mark.slow
-def test_a_unit_that_breaks_is_named_and_tried_again(smoke: Experiment, tmp_path: Path) -> None:
-    few = smoke.evaluation.model_copy(update={"episodes": 3})
-    # Read as a config this recipe would be refused: it stands for whatever breaks inside a worker.
-    recipe = {"algorithm": "PPO", "n_timesteps": 8, "n_steps": 0}
-    broken = replace(smoke, agents=("hermit",), seeds=(0,), evaluation=few, train={"ppo": recipe})
-    root = tmp_path / "run"
-    with pytest.raises(BrokenRunError, match=r"ppo seed 0: .*error.txt"):
-        run_experiment(broken, root, quiet=True)
-    folder = RunFolder(root)
-    assert "Traceback" in folder.unit("ppo", 0).error.read_text()
-    assert folder.unit("hermit").finished
-    assert not folder.episodes.exists()
-    with pytest.raises(BrokenRunError, match="ppo seed 0"):
-        run_experiment(broken, root, quiet=True)
+@pytest.fixture
+def scripts(tmp_path: Path) -> Path:
+    """A config of two scripts, in seconds."""
+    path = tmp_path / "scripts.yaml"
+    path.write_text(
+        "name: scripts\nagents: [hermit, honest]\nevaluation: {episodes: 20, trace_episodes: 5}\n"
+    )
+    return path
 
 
 @pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        (("--backend", "slurm"), "--backend: got 'slurm'; allowed: processes or ray"),
-        (
-            ("--address", "127.0.0.1:6379"),
-            "--address: got '127.0.0.1:6379'; allowed: with --backend ray alone",
-        ),
-    ],
-    ids=["no such backend", "an address of processes"],
+    "name", [pytest.param(n, marks=() if n == "smoke" else pytest.mark.slow) for n in SMOKE]
 )
-def test_a_backend_that_cannot_be_is_one_line(
-    options: tuple[str, ...], problem: str, smoke_config: Path, tmp_path: Path
-) -> None:
-    assert call("run", smoke_config, "--out", tmp_path / "run", *options).refused() == f"solvent: {problem}\n"
-    assert not (tmp_path / "run").exists()
+def test_smoke_run_is_whole(name: str, runs: Runs) -> None:
+    folder = runs(name)
+    experiment = folder.experiment()
+    episodes, traces = read_parquet(folder.episodes), read_parquet(folder.traces)
+    units = folder.units(experiment)
+    assert len(episodes["return"]) == experiment.evaluation.episodes * len(units)
+    assert set(episodes["agent"]) == {unit.agent for unit in units}
+    for unit in units:
+        mine = (episodes["agent"] == unit.agent) & (episodes["training_seed"] == (unit.seed or 0))
+        mine |= (episodes["agent"] == unit.agent) & (episodes["training_seed"] == NO_SEED)
+        assert sorted(set(episodes["episode_seed"][mine])) == list(experiment.evaluation.seeds)
+        traced = {int(seed) for seed in traces["episode_seed"][traces["agent"] == unit.agent]}
+        assert traced == set(experiment.evaluation.seeds[: experiment.evaluation.trace_episodes])
+    manifest = folder.read_manifest()
+    assert manifest["seeds"] == experiment.seeds
+    assert manifest["packages"]["numpy"]
+    assert folder.gate.exists() == experiment.lab.gate.enabled
+    assert not [path for path in folder.root.rglob("*") if ".part" in path.name]
 
 
-def test_agents_that_take_long_play_the_first_episodes_alone(
-    smoke: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Slow(Hermit):
-        labs_at_once = 4
-
-    monkeypatch.setattr(worker, "_agent", lambda *_: Slow(smoke.params))
-    fewer = replace(smoke, evaluation=smoke.evaluation.model_copy(update={"slow_episodes": 8}))
-    unit = RunFolder(tmp_path).unit("slow")
-    worker._evaluate(fewer, unit, lambda _: None, lambda: False)
-    assert read_parquet(unit.episodes)["episode_seed"].tolist() == list(smoke.evaluation.seeds[:8])
-
-
-def test_trainings_and_searches_have_processes_of_their_own_and_the_other_scripts_are_first(
-    smoke: Experiment, tmp_path: Path
-) -> None:
-    experiment = replace(smoke, agents=("hermit", "planner", "honest", "oracle"), seeds=(0, 1))
-    tasks = tasks_of(experiment, RunFolder(tmp_path).units(experiment))
-    labels = [[unit.label for unit in task.units] for task in tasks]
-    assert labels == [["hermit", "honest"], ["ppo seed 0"], ["ppo seed 1"], ["planner"], ["oracle"]]
+def test_ledger_has_the_refusals_of_the_traced_episodes(smoke_run: RunFolder) -> None:
+    unit = smoke_run.unit("random")
+    events = lines_of(unit.folder / "epistemic_refusals.jsonl")
+    episodes, traces = read_parquet(unit.episodes), read_parquet(unit.traces)
+    traced = sorted({int(seed) for seed in traces["episode_seed"]})
+    rows = [list(episodes["episode_seed"]).index(seed) for seed in traced]
+    assert len(events) == int(episodes["refusals"][rows].sum()) > 0
+    of = [int(event["design_id"].rpartition("_lab")[2]) for event in events]
+    assert of == sorted(of)
+    assert set(of) <= set(traced)
 
 
-def speaking(
-    unit: Unit, tell: Callable[[Message], None], should_stop: Callable[[], bool]
-) -> dict[str, float]:
-    print("  compiling \n", file=sys.stderr)
-    return {}
+def test_training_table_has_steps_and_episodes(smoke_run: RunFolder) -> None:
+    training = read_parquet(smoke_run.training)
+    assert set(training["training_seed"]) == {0, 1}
+    assert 7000 < training["steps"].max() <= 8192
+    assert (training["length"] > 0).all()
 
 
-def test_what_a_worker_prints_does_not_tear_the_bars(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    heard: list[Message] = []
-    unit = RunFolder(tmp_path).unit("hermit")
-    run_tasks([Task(speaking, (unit,))], 1, heard.append, lambda: False)
-    assert [(message.kind, message.detail) for message in heard] == [
-        ("starting", None),
-        ("note", "compiling"),
-        ("finished", {}),
-    ]
-    assert capfd.readouterr() == ("", "")
+def test_finished_run_is_left_alone(scripts: Path, tmp_path: Path) -> None:
+    root = tmp_path / "run"
+    call("run", scripts, "--out", root, "--quiet").succeeded("Next: `solvent report")
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
+    call("run", scripts, "--out", root).succeeded("already finished")
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
 
 
-def test_the_scripts_have_a_figure_before_the_learners_are_done(
-    smoke_config: Path, smoke_run: RunFolder, tmp_path: Path
-) -> None:
+def test_another_config_is_refused_or_moved_aside(scripts: Path, tmp_path: Path) -> None:
+    root = tmp_path / "run"
+    call("run", scripts, "--out", root, "--quiet").succeeded()
+    scripts.write_text(scripts.read_text().replace("20", "10"))
+    call("run", scripts, "--out", root).refused("evaluation.episodes: 20 there, 10 here", "--fresh")
+    call("run", scripts, "--out", root, "--fresh").succeeded("moved the existing folder to")
+    assert len(list(tmp_path.glob("run-before-*"))) == 1
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    call("run", scripts, "--out", tmp_path / "mine").refused("is not empty and no run")
+
+
+def test_damaged_unit_is_named_and_made_again(scripts: Path, tmp_path: Path) -> None:
+    root = tmp_path / "run"
+    call("run", scripts, "--out", root, "--quiet").succeeded()
+    whole, table = results(root), root / "hermit" / "episodes.parquet"
+    table.write_bytes(table.read_bytes()[:-100])
+    (root / "summary.json").unlink()
+    call("run", scripts, "--out", root, "--quiet").refused("hermit/episodes.parquet: damaged", "move it away")
+    table.unlink()
+    call("run", scripts, "--out", root, "--quiet").succeeded()
+    assert results(root) == whole
+
+
+def test_failing_unit_leaves_the_others(tmp_path: Path) -> None:
+    recipe = {
+        "algorithm": "PPO",
+        "n_timesteps": 64,
+        "n_envs": 2,
+        "n_steps": 8,
+        "batch_size": 3,
+        "n_epochs": 1,
+    }
+    bad = {**recipe, "batch_size": 1}  # normalised advantages need two
+    experiment = Experiment(
+        name="x",
+        agents=["hermit"],
+        train={"bad": bad},
+        evaluation={"episodes": 5},  # type: ignore[arg-type]
+    )
+    with pytest.raises(BrokenRunError, match=r"^bad seed 0: .*batch_size.*details: .*error\.txt"):
+        run_experiment(experiment, tmp_path / "run", quiet=True)
+    assert (tmp_path / "run" / "hermit" / "episodes.parquet").exists()
+    assert "Traceback" in (tmp_path / "run" / "bad" / "seed-0" / "error.txt").read_text()
+
+
+def brief(tmp_path: Path) -> tuple[Path, Path]:
+    """A training of seconds and a script, and the undisturbed run of them."""
+    given = load_experiment(CONFIGS / "smoke.yaml").model_copy(update={"agents": ["honest"], "seeds": [0]})
+    config = tmp_path / "brief.yaml"
+    config.write_text(yaml.safe_dump(given.model_dump(), sort_keys=False))
+    run_experiment(given, tmp_path / "whole", quiet=True)
+    return config, tmp_path / "whole"
+
+
+@pytest.mark.slow
+def test_killed_and_interrupted_runs_end_as_an_undisturbed_one(launch: Launch, tmp_path: Path) -> None:
+    config, whole = brief(tmp_path)
+    luck, root = random.Random(0), tmp_path / "run"
+    for _ in range(KILLS):
+        process = launch("run", config, "--out", root)
+        time.sleep(luck.uniform(2.0, 15.0))
+        if process.poll() is None:
+            how = luck.choice((signal.SIGKILL, signal.SIGINT, signal.SIGTERM))
+            os.killpg(process.pid, how) if how == signal.SIGINT else process.send_signal(how)
+        out, error = process.communicate(timeout=PATIENCE)
+        assert "Traceback" not in out + error
+        assert process.returncode in (0, 130, -signal.SIGKILL, -signal.SIGTERM)  # the last: while it started
+        for table in root.rglob("*.parquet"):
+            read_parquet(table)
+    call("run", config, "--out", root, "--quiet").succeeded()
+    assert results(root) == results(whole)
+
+
+@pytest.mark.slow
+def test_second_process_on_a_folder_is_one_line(launch: Launch, tmp_path: Path) -> None:
+    config, root = CONFIGS / "smoke.yaml", tmp_path / "run"
+    first = launch("run", config, "--out", root)
+    while not (root / "manifest.json").exists():
+        time.sleep(0.1)
+    call("run", config, "--out", root).refused(f"{root}: another process is using this folder")
+    first.send_signal(signal.SIGTERM)
+    _, error = first.communicate(timeout=PATIENCE)
+    assert (first.returncode, error.count("\n")) == (130, 1), error
+    assert "the same command resumes it" in error
+
+
+def test_full_disk_is_one_line(scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("no /dev/full on this system")
+    root = tmp_path / "run"
+    root.mkdir()
+    monkeypatch.setattr(Path, "replace", lambda self, _target: full.write_bytes(self.read_bytes()))
+    call("run", scripts, "--out", root).refused(f"{root / 'config.yaml'}: No space left on device")
+
+
+def test_training_seeds_may_be_added(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
-    shutil.copytree(smoke_run.root, folder.root)
-    for made in (folder.manifest, folder.summary, folder.episodes, folder.traces, folder.training):
-        made.unlink()
-    shutil.rmtree(folder.figures)
-    for unit in (folder.unit("random"), folder.unit("ppo", 0)):
-        unit.episodes.unlink()
-    said = call("run", smoke_config, "--out", folder.root, "--jobs", "1").out
-    figure = folder.figures / "episode.png"
-    lines = ("drawing the first figure", f"first figure, while the others are under way: {figure}")
-    assert said.index(lines[0]) < said.index(lines[1]) < said.index("ppo seed 0: evaluated")
-    assert (
-        figure.read_bytes() == (smoke_run.figures / "episode.png").read_bytes()
-    )  # drawn again, of all agents
+    folder.root.mkdir()
+    one = Experiment(name="x", agents=["hermit"], seeds=[0])
+    folder.prepare(one)
+    folder.prepare(one.model_copy(update={"seeds": [0, 1]}))
+    assert folder.experiment().seeds == [0, 1]
+    with pytest.raises(ConfigError, match="seeds: "):
+        folder.prepare(one)
+    assert list(differences({"a": {"b": 1}}, {"a": {"b": 2}})) == ["a.b: 1 there, 2 here"]
 
 
-def test_the_first_figure_leaves_nothing_that_passes_for_a_finished_run(
-    smoke: Experiment, smoke_run: RunFolder, tmp_path: Path
-) -> None:
-    folder = RunFolder(tmp_path / "run")
-    scripts = [unit for unit in smoke_run.units(smoke) if unit.seed is None]
-    drawn = draw_first(smoke, folder, scripts)
-    assert drawn is not None
-    assert [path.relative_to(folder.root) for path in folder.root.rglob("*.*")] == [
-        drawn.relative_to(folder.root)
+def test_first_come_as_many_trainings_as_run_at_a_time() -> None:
+    folder = RunFolder(Path("x"))
+    units = [
+        *(folder.unit("ppo", seed) for seed in range(3)),
+        *map(folder.unit, ("honest", "oracle", "random")),
     ]
-    assert drawn.read_bytes() != (smoke_run.figures / "episode.png").read_bytes()
+    first, later = in_order(units, 2)
+    assert [unit.label for unit in first] == ["ppo seed 0", "ppo seed 1", "honest", "random"]
+    assert [unit.label for unit in later] == ["ppo seed 2", "oracle"]
+
+
+def test_time_left_is_that_of_all_units_at_the_measured_pace() -> None:
+    """Three trainings of 100 s each on two cores: half of the first two done leaves 50 s of them and a third."""
+    recipe = {"algorithm": "PPO", "n_timesteps": 1000, "n_envs": 2}
+    experiment = Experiment(name="x", train={"p": recipe}, seeds=[0, 1, 2], evaluation={"episodes": 1})  # type: ignore[arg-type]
+    units = RunFolder(Path("x")).units(experiment)
+    clock = Clock(experiment, units, 2)
+    for unit in units[:2]:
+        clock.hear(Message(unit.label, "training", 500, 1000, 50.0))
+    seconds, share = clock.left()
+    assert seconds == pytest.approx(100.0, abs=1.0)
+    assert share == pytest.approx(1 / 3, abs=0.01)
+    for unit in units:
+        clock.end(unit.label)
+    assert clock.left()[0] == 0.0
+    assert "3 of 3 agents, 100%" in clock.told()[1]

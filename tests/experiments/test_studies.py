@@ -1,139 +1,164 @@
-"""Studies as data: every one is found, its arms and plays are labs and recipes, and equal arms are shared."""
+"""Studies: verdicts by hand, records on small labs, and every study from its runs to its figure in seconds."""
 
 from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from solvent import preset
-from solvent_experiments.config.documents import ConfigError
-from solvent_experiments.config.experiment import make_recipe
-from solvent_experiments.measure.statistics import Interval
-from solvent_experiments.studies import predictions
-from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED
-from solvent_experiments.studies.records import RECORDS, longest_runs
-from solvent_experiments.studies.registry import ORDER, all_studies, arms_of, owner_of, studies_named
-from solvent_experiments.studies.study import Budget
-from solvent_experiments.studies.verdicts import Finding, verdict_on
+from solvent_agents import PLAYERS
+from solvent_experiments.statistics import Interval
+from solvent_experiments.studies import records
+from solvent_experiments.studies.claims import within_strata
+from solvent_experiments.studies.results import all_studies
+from solvent_experiments.studies.study import (
+    CONFIRMED,
+    NOT_SHOWN,
+    REFUTED,
+    Arm,
+    Compare,
+    Finding,
+    Play,
+    StudyData,
+    lab_of,
+    verdict_on,
+)
+from tests.commands import call
 
-NAMES = tuple(all_studies())
-
-
-def test_every_study_is_found_in_order() -> None:
-    assert NAMES[: len(ORDER)] == ORDER
-    assert list(studies_named(["transfer", "blocked"])) == ["transfer", "blocked"]
-    assert studies_named([]) == all_studies()
-
-
-def test_an_unknown_study_names_the_nearest() -> None:
-    with pytest.raises(ConfigError, match="unknown study 'predictoins'; did you mean 'predictions'"):
-        studies_named(["predictoins"])
-
-
-@pytest.mark.parametrize("name", ORDER)
-def test_arms_are_labs_and_recipes_and_every_one_has_an_owner(name: str) -> None:
-    study = all_studies()[name]
-    arms = arms_of(study)
-    assert len({arm.name for arm in arms}) == len(arms), "two folders of one name"
-    for arm in arms:
-        experiment = arm.experiment(name, Budget())
-        assert experiment.params == arm.lab
-        assert len(experiment.seeds) == arm.seeds
-        assert not set(experiment.seeds) & set(experiment.evaluation.seeds)
-        owner, kept = owner_of(arm)
-        assert kept.lab == arm.lab
-        assert owner in ORDER
-
-
-@pytest.mark.parametrize("name", ORDER)
-def test_plays_are_labs_with_someone_in_them(name: str) -> None:
-    plays = all_studies()[name].PLAYS
-    assert len({play.name for play in plays}) == len(plays)
-    for play in plays:
-        assert play.lab
-        assert bool(play.script) != (play.arm is not None)
-        assert play.record in RECORDS
-        assert bool(play.settings) <= bool(play.script)
-
-
-def test_the_same_training_is_kept_once() -> None:
-    shared = [
-        arm
-        for study in all_studies().values()
-        for arm in arms_of(study)
-        if arm.essence() == ENFORCED.essence()
-    ]
-    assert len(shared) >= 5, "of most studies"
-    assert {owner_of(arm)[0] for arm in shared} == {"predictions"}
-    assert owner_of(CONTAMINATED)[0] == "predictions"
-
-
-def test_a_smoke_budget_is_small_and_still_a_recipe() -> None:
-    for study in all_studies().values():
-        for arm in arms_of(study):
-            recipe = make_recipe(arm.recipe(Budget.smoke()))
-            assert recipe.n_timesteps <= 2000
-            assert arm.recipe(Budget()) == dict(arm.train), "a budget changes no arm"
+STUDIES = all_studies()
+DEBT = preset("default")
+SEEDS = range(8)
 
 
 @pytest.mark.parametrize(
-    ("low", "value", "high", "expected", "verdict", "size"),
+    ("expected", "ends", "verdict"),
     [
-        (0.2, 0.3, 0.4, 1, "confirmed", ""),
-        (0.2, 0.3, 0.4, -1, "refuted", ""),
-        (-0.4, -0.3, -0.2, -1, "confirmed", ""),
-        (-0.1, 0.1, 0.3, 1, "not shown", "unclear"),
-        (0.01, 0.05, 0.2, 1, "confirmed", "small"),
-        (0.01, 0.05, 0.09, 1, "confirmed", "small"),
-        (-0.05, 0.0, 0.05, 1, "not shown", "null"),
-        (0.2, 0.3, 0.4, 0, "", ""),
-        (np.nan, np.nan, np.nan, 1, "not shown", "nothing to measure"),
-    ],
-    ids=[
-        "above",
-        "opposite",
-        "below",
-        "straddles",
-        "small",
-        "small throughout",
-        "null",
-        "no claim",
-        "nothing",
+        (1, (0.1, 0.3), CONFIRMED),
+        (1, (-0.3, -0.1), REFUTED),
+        (-1, (-0.3, -0.1), CONFIRMED),
+        (1, (-0.1, 0.3), NOT_SHOWN),
+        (0, (0.1, 0.3), ""),
     ],
 )
-def test_verdicts_by_intervals(
-    low: float, value: float, high: float, expected: int, verdict: str, size: str
-) -> None:
-    finding = Finding("x", Interval(value, low, high), "bits", expected, 0.1)
-    assert finding.verdict == verdict
-    assert finding.size == size
+def test_verdict_is_where_the_interval_lies(expected: int, ends: tuple[float, float], verdict: str) -> None:
+    assert Finding("x", Interval(sum(ends) / 2, *ends), "bits", expected).verdict == verdict
 
 
-@pytest.mark.parametrize(
-    ("signs", "verdict"),
-    [((1, 1), "confirmed"), ((1, -1), "refuted"), ((1, 0), "not shown"), ((), "not shown")],
-    ids=["all", "one against", "one unclear", "none"],
-)
-def test_a_claim_of_several_parts(signs: tuple[int, ...], verdict: str) -> None:
-    findings = [Finding("x", Interval(s, s - 0.5, s + 0.5), "bits", 1) for s in signs]
-    unasked = Finding("y", Interval(-3.0, -4.0, -2.0), "bits")
-    assert verdict_on([*findings, unasked]) == verdict
+def test_size_says_what_is_too_small_to_matter() -> None:
+    sizes = [Finding("x", Interval(v, low, high), "", matters=0.5).size for v, low, high in
+             ((1, 0.6, 1.4), (0.1, -0.1, 0.2), (0.2, 0.1, 0.3), (0.2, -1, 1), (np.nan, np.nan, np.nan))]  # fmt: skip
+    assert sizes == ["", "null", "small", "unclear", "nothing to measure"]
 
 
-def test_longest_runs_by_hand() -> None:
-    marked = np.array([[0, 1, 1, 0, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1], [1, 0, 1, 0, 1]], np.bool_)
-    assert longest_runs(marked).tolist() == [2, 0, 5, 1]
+def test_claim_needs_all_of_its_findings() -> None:
+    yes, no, open_ = (Finding("x", Interval(v, v - 1, v + 1), "", 1) for v in (2, -2, 0))
+    aside = Finding("x", Interval(-2, -3, -1), "")
+    assert verdict_on([yes, yes, aside]) == CONFIRMED
+    assert verdict_on([yes, open_]) == NOT_SHOWN
+    assert verdict_on([yes, open_, no]) == REFUTED
 
 
-def test_out_of_wells_by_the_rules_in_force() -> None:
-    """A screen is 8 wells; enforced, the 8 of a calibration are kept back, and debt makes both dearer."""
-    enforced = preset("default")
-    tracked = predictions.ALONE.lab
-    assert predictions.out_of_wells(enforced, [15, 16, 16, 19, 20], [0, 0, 1, 1, 1]).tolist() == [
-        True,
-        False,
-        True,
-        True,
-        False,
-    ]
-    assert predictions.out_of_wells(tracked, [7, 8, 8], [0, 0, 5]).tolist() == [True, False, False]
+def test_names_of_arms_and_plays_are_their_own() -> None:
+    arms = {s for study in STUDIES.values() for s in map(repr, study.sources()) if s.startswith("Arm")}
+    names = Counter(s.name for study in STUDIES.values() for s in study.sources() if isinstance(s, Arm))
+    assert len(arms) == len(names), "two arms of one name would share a folder"
+    for study in STUDIES.values():
+        plays = {repr(s): s.name for s in study.sources() if isinstance(s, Play)}
+        assert len(plays) == len(set(plays.values()))
+        for source in study.sources():
+            lab_of(source)
+
+
+class Kept(StudyData):
+    """A study whose tables are in memory."""
+
+    tables: dict[str, dict[str, np.ndarray]] = {}  # noqa: RUF012 - set by the test
+
+    def columns(self, source, training=False):
+        return self.tables[source.name]
+
+
+def test_compare_by_hand() -> None:
+    def table(*values: float) -> dict[str, np.ndarray]:
+        n = len(values)
+        return {"agent": np.full(n, "a", object), "training_seed": np.zeros(n), "x": np.array(values),
+                "n": np.full(n, 2.0), "left": np.arange(n) % 2}  # fmt: skip
+
+    data = Kept("x", Path())
+    Kept.tables = {"a": table(3.0, 5.0), "b": table(1.0, 1.0)}
+    a, b = Play("a"), Play("b")
+    assert Compare("", "", a, "x").found(data).value == 4.0
+    assert Compare("", "", a, "x", b).found(data).value == 3.0
+    assert Compare("", "", a, "x", b, paired=True, times=0.5, plus=-1.0).found(data).value == 2.5
+    assert Compare("", "", a, "x", b, over="n").found(data).value == 1.5
+    assert Compare("", "", a, "x", where=("left", 1)).found(data).value == 5.0
+
+
+def test_longest_run_of_marks() -> None:
+    marked = np.array([[1, 1, 0, 1], [0, 0, 0, 0], [1, 1, 1, 1]], bool)
+    assert records.longest_runs(marked).tolist() == [2, 0, 4]
+
+
+def test_lab_is_out_of_wells_when_no_screen_can_be_paid() -> None:
+    assert records.out_of_wells(DEBT, 7, 0.0)
+    assert not records.out_of_wells(DEBT, 100, 0.0)
+    assert records.out_of_wells(DEBT, 9, 1.9)
+
+
+def test_honest_claims_are_near_the_median() -> None:
+    columns = records.claims(PLAYERS["honest"](DEBT, 0), DEBT, range(64))
+    assert 0.25 < columns["quantile"].mean() < 0.5
+    assert (columns["gain"] <= columns["most"] + 1e-6).mean() > 0.95
+
+
+def test_indebted_honest_script_calibrates() -> None:
+    columns = records.indebted(PLAYERS["honest"](DEBT, 0), DEBT, SEEDS)
+    assert sorted(set(columns["left"])) == sorted(records.LEFT)
+    assert (columns["calibrations"] <= columns["blocked"]).all()
+    assert columns["first"].mean() > 0.8
+    waiting = records.waiting(PLAYERS["honest"](DEBT, 0), DEBT, SEEDS)
+    assert waiting["blocked"].sum() > columns["blocked"].sum()
+
+
+def test_careers_carry_debt_over() -> None:
+    lab = lab_of(Play("x", {"debt": {"carry_debt": True}}))
+    columns = records.careers(PLAYERS["max_claimer"](lab, 0), lab, range(32))
+    assert set(columns["number"]) == set(range(records.CAREER))
+    assert columns["owed_before"][columns["number"] == 0].max() == 0.0
+    assert columns["owed_before"][columns["settled_in"] == 1].max() > 0.0
+
+
+def test_difference_within_strata_by_hand() -> None:
+    columns = {"verb": np.array([1, 1, 2, 2]), "expected": np.full(4, 0.5), "debt": np.array([0.0, 1.5, 0.0, 0.2]),
+               "quantile": np.array([0.5, 0.3, 0.9, 0.1])}  # fmt: skip
+    assert within_strata(columns) == pytest.approx(-0.2)
+    assert np.isnan(within_strata({key: value[2:] for key, value in columns.items()}))
+
+
+def test_unknown_and_unfinished_studies_are_one_line(tmp_path: Path) -> None:
+    call("study", "run", "prediction").refused("unknown study 'prediction'; did you mean 'predictions'?")
+    call("study", "show", "voice", "--runs", tmp_path).refused("not there yet", "solvent study run voice")
+    call("study", "list").succeeded(*STUDIES)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("studies")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STUDIES)
+def test_study_runs_scores_and_draws(name: str, place: Path, tmp_path: Path) -> None:
+    arguments = ("study", "run", name, "--smoke", "--runs", place, "--jobs", 2, "--quiet")
+    call(*arguments).succeeded("Next: `solvent study show")
+    before = {path: path.stat().st_mtime_ns for path in place.rglob("*.parquet")}
+    call(*arguments).succeeded()
+    assert {path: path.stat().st_mtime_ns for path in place.rglob("*.parquet")} == before
+    call("study", "show", name, "--runs", place, "--out", tmp_path).succeeded(STUDIES[name].title)
+    found = json.loads((tmp_path / f"{name}.json").read_text())
+    assert len(found["findings"]) >= len(STUDIES[name].compares)
+    assert (tmp_path / f"{name}.png").stat().st_size > 10_000

@@ -8,9 +8,7 @@ import subprocess
 import sys
 from typing import Any
 
-from tests.faults.tally import Tally, rounds
-
-EPISODES, SIZES = rounds(3, 6), (1, 3, 8)[: rounds(2, 3)]
+EPISODES, SIZES = 3, (1, 3, 8)[:2]
 
 
 def told(**environment: str) -> Any:
@@ -21,7 +19,7 @@ def told(**environment: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_every_episode_of_every_environment_is_told_alike(tally: Tally) -> None:
+def test_every_episode_of_every_environment_is_told_alike() -> None:
     first, *others = told(PYTHONHASHSEED="1"), told(PYTHONHASHSEED="4242")
     different, tried = [], 0
     for process in (first, *others):
@@ -35,5 +33,4 @@ def test_every_episode_of_every_environment_is_told_alike(tally: Tally) -> None:
                     tried += EPISODES
                     pairs = enumerate(zip(episodes, wanted, strict=True))
                     different += [(env_id, form, lab, episode) for episode, (a, b) in pairs if a != b]
-    tally("trajectories", tried, tried - len(different))
     assert different[:5] == []

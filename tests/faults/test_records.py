@@ -9,10 +9,8 @@ import sys
 
 import pytest
 
-from tests.faults.tally import Tally, rounds
-
 LEVELS = ("Debt", "Energy", "Gate", "Lab", "Tiny")
-ROUNDS = rounds(64, 1200)
+ROUNDS = 64
 
 
 def attempts(env_id: str) -> list[tuple[str, str]]:
@@ -32,9 +30,8 @@ def attempts(env_id: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_corrupted_record_is_refused_or_the_lab_steps_on(level: str, tally: Tally) -> None:
+def test_a_corrupted_record_is_refused_or_the_lab_steps_on(level: str) -> None:
     made = attempts(f"Solvent/{level}-v0")
     counts = collections.Counter(outcome for _, outcome in made)
-    tally("records", len(made), counts["refused"] + counts["stepped"])
     assert [each for each in made if each[1] not in ("refused", "stepped")][:5] == []
     assert min(counts.values()) > len(made) // 10  # both happen

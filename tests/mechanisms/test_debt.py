@@ -27,6 +27,7 @@ from solvent.lab.mechanisms.debt import (
 from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.settings import ParamError
 from solvent.lab.tables import debt_rules
+from tests.labs import by_hand
 
 DEFAULT = debt_rules(LabParams())
 SOURCE = debt_rules(PRESETS["source"])
@@ -36,8 +37,8 @@ PLENTY = 100_000
 
 
 def rules(**changes):
-    """Version 1's rules with changes: without interest, debt has no cap to keep a threshold under."""
-    return debt_rules(LabParams.from_mapping({"debt": changes}, base=PRESETS["version_1"]))
+    """Rules by hand with changes: without interest, debt has no cap to keep a threshold under."""
+    return debt_rules(LabParams.from_mapping({"debt": changes}, base=by_hand()))
 
 
 def reason(rule_set, debt, base, left, calibration=False):

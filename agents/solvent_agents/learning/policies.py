@@ -7,17 +7,15 @@ and the mean and maximum over all compounds) and returns the logits of that comp
 
 Some verbs have 64 variants and others one. A network of zeros would hardly ever rest, calibrate or reflect. So training
 starts where every verb is as probable as any other, and the entropy bonus pulls there: it is the negative divergence
-from that prior, ``-KL(policy | prior)``, instead of the entropy. (docs/decisions/0042-verbs-alike.md)
+from that prior, ``-KL(policy | prior)``, instead of the entropy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.distributions import CategoricalDistribution
@@ -29,28 +27,19 @@ from solvent.lab.actions import action_table
 from solvent.lab.observation import observation_fields
 from solvent.lab.params import LabParams
 
-__all__ = ["CompoundNetwork", "MaskableSharedPolicy", "SharedPolicy", "compound_columns"]
-
 
 def compound_columns(params: LabParams) -> tuple[list[int], list[list[int]]]:
-    """Return the observation's columns of no compound and, for each compound, its own in the same order."""
-    fields = observation_fields(params)
-    prefixes = [f"{compound}/" for compound in params.assay.compounds]
-    own = [[i for i, name in enumerate(fields) if name.startswith(prefix)] for prefix in prefixes]
-    taken = {i for columns in own for i in columns}
-    return [i for i in range(len(fields)) if i not in taken], own
+    """Return the observation's columns of no compound and, for each compound, its columns in the same order."""
+    compounds = [name.split("/")[0] for name in observation_fields(params)]
+    known = params.assay.compounds
+    shared = [i for i, name in enumerate(compounds) if name not in known]
+    return shared, [[i for i, name in enumerate(compounds) if name == own] for own in known]
 
 
 def log_prior(params: LabParams) -> Tensor:
     """Return log-probabilities of the actions if every verb is as probable as any other, shape ``(n_actions,)``."""
     verbs = action_table(params)["verb"]
     return -torch.from_numpy(np.bincount(verbs)[verbs] * len(np.unique(verbs))).float().log()
-
-
-def _runs(columns: Sequence[int] | NDArray[np.intp]) -> list[tuple[int, int]]:
-    """Return the runs of consecutive columns, each as its first column and its length."""
-    runs = np.split(columns, np.flatnonzero(np.diff(columns) != 1) + 1)
-    return [(int(run[0]), len(run)) for run in runs]
 
 
 def _layer(each: Tensor, linear: nn.Linear, context: Tensor) -> Tensor:
@@ -74,58 +63,46 @@ class _Tower(nn.Module):
 
 
 class CompoundNetwork(nn.Module):
-    """Logits of all actions and a latent for the value, from an observation of shape ``(n, n_fields)``.
-
-    Observation and action table list a kind of columns for the first compound, then as many for the second, and so on.
-    Such a run is read and written as one block; an index for each column would cost as much as the products.
-    """
+    """Logits of all actions and a latent for the value, from an observation of shape ``(n, n_fields)``."""
 
     def __init__(self, params: LabParams, width: int, value_width: int) -> None:
         super().__init__()
         shared, own = compound_columns(params)
         compounds = action_table(params)["compound"]
         without, first = np.flatnonzero(compounds < 0), np.flatnonzero(compounds == 0)
-        self.n_compounds = len(own)
-        self.shared_runs, self.own_runs = _runs(shared), _runs(own[0])
-        runs = _runs(without), _runs(first)
-        self.without_widths, self.each_widths = ([length for _, length in of] for of in runs)
-        self.block_order = np.argsort([start for of in runs for start, _ in of])
+        self.columns = torch.tensor(shared), torch.tensor(own).flatten()
+        # Where each action is among those without a compound, and those of the first, the second compound and so on.
+        written = [without, *(np.flatnonzero(compounds == m) for m in range(len(own)))]
+        self.places = torch.from_numpy(np.argsort(np.concatenate(written)))
         self.actor = _Tower(len(shared), len(own[0]), width)
         self.critic = _Tower(len(shared), len(own[0]), value_width)
         self.without, self.each = nn.Linear(width, len(without)), nn.Linear(width, len(first))
         self.latent_dim_pi = len(compounds)
         self.latent_dim_vf = 2 * value_width
         prior = log_prior(params)
-        for head, written in ((self.without, without), (self.each, first)):
+        for head, actions in ((self.without, without), (self.each, first)):
             nn.init.orthogonal_(head.weight, 0.01)
-            head.bias.data = prior[written]
+            head.bias.data = prior[actions]
 
     def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
         shared, own = self._split(observation)
         return self._logits(shared, own), self._latent(shared, own)
 
     def forward_actor(self, observation: Tensor) -> Tensor:
-        """Return logits, shape ``(n, n_actions)``."""
         return self._logits(*self._split(observation))
 
     def forward_critic(self, observation: Tensor) -> Tensor:
-        """Return the latent of the value, shape ``(n, 2 * value_width)``."""
         return self._latent(*self._split(observation))
 
     def _split(self, observation: Tensor) -> tuple[Tensor, Tensor]:
         """Return the columns of no compound, shape ``(n, n_shared)``, and the compounds' own, ``(M, n, n_own)``."""
-        m = self.n_compounds
-        shared = [observation[:, start : start + length] for start, length in self.shared_runs]
-        own = [observation[:, i : i + m * length].reshape(-1, m, length) for i, length in self.own_runs]
-        return torch.cat(shared, dim=1), torch.cat(own, dim=2).transpose(0, 1)
+        shared, own = (observation.index_select(1, columns) for columns in self.columns)
+        return shared, own.view(len(own), -1, self.actor.own.in_features).transpose(0, 1)
 
     def _logits(self, shared: Tensor, own: Tensor) -> Tensor:
         each, pooled = self.actor(shared, own)
-        blocks = [
-            *self.without(pooled).split(self.without_widths, dim=1),
-            *self.each(each).transpose(0, 1).split(self.each_widths, dim=2),
-        ]
-        return torch.cat([blocks[i].flatten(1) for i in self.block_order], dim=1)
+        blocks = self.without(pooled), self.each(each).transpose(0, 1).flatten(1)
+        return torch.cat(blocks, dim=1).index_select(1, self.places)
 
     def _latent(self, shared: Tensor, own: Tensor) -> Tensor:
         each, pooled = self.critic(shared, own)
@@ -135,37 +112,22 @@ class CompoundNetwork(nn.Module):
 class _SharedMixin:
     """Replaces the two separate towers by ``CompoundNetwork``, whose logits are those of the action distribution."""
 
-    # Typed loosely: the two policy classes that this is mixed into declare narrower types for the same attributes.
-    mlp_extractor: Any
-    action_net: Any
-    distribution_class: Any
-
     def __init__(
-        self, *args: Any, lab_params: LabParams, width: int = 64, value_width: int = 64, **kwargs: Any
-    ) -> None:
-        self._network_arguments = (lab_params, width, value_width)
-        kwargs["ortho_init"] = False  # the network has an initialisation of its own
-        super().__init__(*args, **kwargs)
+        self: Any, *args: Any, lab_params: LabParams, width: int = 64, value_width: int = 64, **kwargs: Any
+    ):
+        self.network_arguments = (lab_params, width, value_width)
+        super().__init__(*args, **{**kwargs, "ortho_init": False})  # the network initialises itself
 
-    def _build_mlp_extractor(self) -> None:
-        self.mlp_extractor = CompoundNetwork(*self._network_arguments)
+    def _build_mlp_extractor(self: Any) -> None:
+        self.mlp_extractor = CompoundNetwork(*self.network_arguments)
 
-    def _build(self, lr_schedule: Any) -> None:
+    def _build(self: Any, lr_schedule: Any) -> None:
         super()._build(lr_schedule)  # type: ignore[misc]
         self.action_net = nn.Identity()
-        self.action_dist = self.distribution_class(self._network_arguments[0])
-        fused = {"fused": True} if self.optimizer_class is Adam else {}  # type: ignore[attr-defined]
-        self.optimizer = self.optimizer_class(  # type: ignore[attr-defined]
-            self.parameters(),  # type: ignore[attr-defined]
-            lr=lr_schedule(1),
-            **fused,
-            **self.optimizer_kwargs,  # type: ignore[attr-defined]
-        )
-
-    def _get_constructor_parameters(self) -> dict[str, Any]:
-        data: dict[str, Any] = super()._get_constructor_parameters()  # type: ignore[misc]
-        lab_params, width, value_width = self._network_arguments
-        return {**data, "lab_params": lab_params, "width": width, "value_width": value_width}
+        self.action_dist = self.distribution_class(self.network_arguments[0])
+        options = {"fused": True} if self.optimizer_class is Adam else {}
+        options |= self.optimizer_kwargs
+        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **options)
 
 
 class _ByVerb:
@@ -184,43 +146,39 @@ class _ByVerb:
     def entropy(self) -> Tensor:
         """Return the entropy relative to the prior, nats, shape ``(n,)``: 0 where all verbs are equally probable."""
         probs, logs = self.distribution.probs, self.distribution.logits
-        relative: Tensor = (probs * (self.log_prior - logs)).sum(dim=1)
-        return relative
+        return (probs * (self.log_prior - logs)).sum(dim=1)  # type: ignore[no-any-return]
 
     def mode(self) -> Tensor:
-        """Return the most probable verb, its most probable compound, and of these the most probable action.
+        """Return the most probable action of the most probable verb's most probable compound, shape ``(n,)``.
 
-        Variants share the probability of a verb. The most probable single action would often be one that has no
-        variants, such as ``rest``, and is seldom drawn. Shape ``(n,)``.
+        The most probable single action would often be one without variants, such as ``rest``, that is seldom drawn.
         """
         left = self.distribution.probs
         for kind in self.kinds:
             left = left * kind.t()[(left @ kind).argmax(dim=1)]
-        chosen: Tensor = left.argmax(dim=1)
-        return chosen
+        return left.argmax(dim=1)  # type: ignore[no-any-return]
 
 
 class _Categorical(_ByVerb, CategoricalDistribution):
-    """A distribution of actions that draws one random number for a row, not one for each action."""
+    """Draws by inverting the cumulative distribution: one random number per row, not one for each action."""
 
     def sample(self) -> Tensor:
-        """Return actions, shape ``(n,)``, by inverting the cumulative distribution."""
         cumulative = self.distribution.probs.cumsum(dim=1, dtype=torch.float64)
         drawn = torch.rand_like(cumulative[:, :1]) * cumulative[:, -1:]
         return torch.searchsorted(cumulative, drawn, right=True)[:, 0]
 
 
 class _MaskableCategorical(_ByVerb, MaskableCategoricalDistribution):
-    """A distribution of actions that would execute."""
+    pass
 
 
-class SharedPolicy(_SharedMixin, ActorCriticPolicy):
-    """For PPO and A2C."""
+class SharedPolicy(_SharedMixin, ActorCriticPolicy):  # type: ignore[misc]
+    """For A2C, PPO and TRPO."""
 
     distribution_class = _Categorical
 
 
-class MaskableSharedPolicy(_SharedMixin, MaskableActorCriticPolicy):
+class MaskableSharedPolicy(_SharedMixin, MaskableActorCriticPolicy):  # type: ignore[misc]
     """For MaskablePPO."""
 
     distribution_class = _MaskableCategorical

@@ -17,7 +17,7 @@ Where acting costs energy, it keeps what its findings will need in the hours whe
 spends the rest on plates, waits for the better plate rather than take the one that it can pay already, and speaks up
 where a cost is well above what its ratings say (``voice.py``).
 
-Its constants were measured on seeds below 10,000 (docs/decisions/0038-scripts-under-interest.md);
+Its constants were measured on seeds below 10,000 (docs/why_these_numbers.md);
 evaluations begin at 10,000.
 """
 

@@ -80,9 +80,8 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     Gymnasium's ``RecordEpisodeStatistics`` and Stable-Baselines3's ``Monitor``.
 
     ## Arguments
-    See ``__init__``. ``preset`` is ``default``, ``energy``, ``gate``, ``lab`` or ``tiny``; ``two_tier`` or ``source``
-    (as in the source document); or ``version_1``, ``energy_version_1`` and so on, without the rules of version 2.
-    ``params`` holds changes to it.
+    See ``__init__``. ``preset`` is ``default``, ``energy``, ``gate``, ``lab``, ``tiny``, ``two_tier`` or ``source`` (as
+    in the source document); ``params`` holds changes to it.
 
     ## Version history
     * v0: first version.

@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Mapping
-from typing import Any
 
 from solvent.lab.mechanisms.adequacy import AdequacyParams
 from solvent.lab.mechanisms.assay import AssayParams, ControlTemplate, DoseTemplate, PlateParams
@@ -23,16 +22,6 @@ from solvent.lab.mechanisms.proposals import ProposalParams
 from solvent.lab.mechanisms.publication import PublishingParams
 from solvent.lab.settings import ParamError, ParamGroup, nearest, setting
 from solvent.lab.verbs import EXTRA
-
-__all__ = [
-    "PRESETS",
-    "VERSION_1",
-    "BudgetParams",
-    "LabParams",
-    "ObservationParams",
-    "VocabularyParams",
-    "preset",
-]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,7 +138,9 @@ class LabParams(ParamGroup):
         return len(self.assay.compounds) * self.assay.prior_entropy
 
 
-_ENERGY = EnergyParams(enabled=True, error_rate=1.0, similar=1.0)  # multipliers that nobody notices
+_ENERGY = EnergyParams(
+    enabled=True, error_rate=1.0, similar=1.0
+)  # these two multipliers have no measurable effect
 
 _LEVELS = {
     "default": LabParams(),
@@ -201,47 +192,29 @@ _LEVELS = {
 """The parameters of the five levels."""
 
 
-VERSION_1: Mapping[str, Mapping[str, Any]] = types.MappingProxyType(
-    {
-        "vocabulary": {"extra": ("baseline", "calibration", "publish_private")},
-        "debt": {"repay_base": 0.25, "interest": 0.0, "uncalibrated_licence": 1.0},
-        "energy": {"leak": 0.0, "regeneration": 3.0, "error_rate": 1.5, "similar": 1.2},
-        "proposals": {
-            "mispriceable": ("screen", "dose_response", "publish_private", "publish_public"),
-            "review_heartbeats": 6,
-            "step_limit": 4.0,
-            "half_trusted": 0.25,
-        },
-        "publishing": {"discount": 0.0},
-        "gate": {"governance": True, "numbers": True},
-    }
-)
-"""Changes that undo the rules of version 2: smaller repayment, no interest, full licence in every lot, no leak, no
-readers' discount, a slower and less trusting reviewer of costs, and the parts that nobody missed
-(``docs/decisions/0040-what-nobody-missed.md``)."""
-
-
-def _version_1(params: LabParams) -> LabParams:
-    made: LabParams = LabParams.from_mapping(VERSION_1, base=params)
-    return made
-
-
 PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
     {
         **_LEVELS,
         "two_tier": LabParams(debt=DebtParams(inflation="two_tier")),
-        # As in the source document: linear inflation of all costs, no reserve, no cap, and version 1.
-        "source": _version_1(LabParams(debt=DebtParams(calibration_cap=None, reserve=False))),
-        # The gate as in its source document: eight directions, the first sentence as oracle.
-        "gate_source": LabParams(gate=GateParams(enabled=True, oracle="first")),
-        "version_1": _version_1(_LEVELS["default"]),
-        **{f"{name}_version_1": _version_1(_LEVELS[name]) for name in ("energy", "gate", "lab")},
-        "tiny_version_1": LabParams.from_mapping(
-            {"energy": {"regeneration": 6.0, "error_rate": 1.0}}, base=_version_1(_LEVELS["tiny"])
+        # As in the source documents: linear inflation of all costs, no reserve, no cap, no interest, licence in full.
+        "source": LabParams(
+            vocabulary=VocabularyParams(extra=("baseline", "calibration", "publish_private")),
+            debt=DebtParams(
+                calibration_cap=None, reserve=False, repay_base=0.25, interest=0.0, uncalibrated_licence=1.0
+            ),
+            energy=EnergyParams(leak=0.0, regeneration=3.0, error_rate=1.5, similar=1.2),
+            proposals=ProposalParams(
+                mispriceable=("screen", "dose_response", "publish_private", "publish_public"),
+                review_heartbeats=6,
+                step_limit=4.0,
+                half_trusted=0.25,
+            ),
+            publishing=PublishingParams(discount=0.0),
+            gate=GateParams(governance=True, numbers=True),
         ),
     }
 )
-"""Named parameters: the five levels, variants of Debt and Gate, and the levels under the rules of version 1."""
+"""Named parameters: the five levels, and two variants of Debt."""
 
 
 def preset(name: str) -> LabParams:

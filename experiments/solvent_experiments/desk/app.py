@@ -20,6 +20,7 @@ from solvent.adequacy.responses import Responses
 from solvent.energy.costs import CostStore, StoreError
 from solvent.gate.errors import GateError
 from solvent.gate.store import VerdictStore
+from solvent_experiments.console import complain
 from solvent_experiments.desk.adequacy import Corrections, Incidents
 from solvent_experiments.desk.charts import Charts
 from solvent_experiments.desk.costs import PENDING, Costs
@@ -27,7 +28,6 @@ from solvent_experiments.desk.gate import Gates
 from solvent_experiments.desk.guard import LOOPBACK, STYLE, Guard
 from solvent_experiments.desk.labels import Labels
 from solvent_experiments.desk.pages import render
-from solvent_experiments.run.console import complain
 
 __all__ = ["Opened", "application", "listen", "server_of"]
 
@@ -124,7 +124,7 @@ def listen(port: int) -> socket.socket:
 
 def _style(_: Request) -> Response:
     parts = (
-        files("solvent_experiments.report") / "assets" / "pages.css",
+        files("solvent_experiments.desk") / "pages.css",
         files("solvent_experiments.desk") / "desk.css",
     )
     return Response("".join(part.read_text(encoding="utf-8") for part in parts), media_type="text/css")

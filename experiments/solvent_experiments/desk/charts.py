@@ -34,14 +34,14 @@ from solvent_experiments.figures.style import (
     INK,
     MINT,
     REASONS,
+    VERDICT_COLOURS,
     as_image,
     new_figure,
     styled,
 )
-from solvent_experiments.figures.verdicts import VERDICT_COLOURS
 from solvent_experiments.instruments.energy.intents import intents_figure, intents_table
 from solvent_experiments.instruments.gate.tables import drift_table
-from solvent_experiments.measure.table import Table
+from solvent_experiments.table import Table
 
 __all__ = ["Charts"]
 

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from solvent_experiments.run.console import visible
+from solvent_experiments.console import visible
 
 __all__ = [
     "CSRF",

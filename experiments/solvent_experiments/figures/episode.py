@@ -1,70 +1,78 @@
-"""An evaluation episode, hour by hour: the budget, the debt and what was refused, by agent."""
+"""An evaluation episode over its heartbeats: wells left, debt and refusals of every agent."""
 
 from __future__ import annotations
 
+import textwrap
+
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from solvent.lab.codes import REFUSAL_REASONS
-from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.frame import colour_key, held, level_line, percentile_band, stack
-from solvent_experiments.figures.style import GREY, REASONS, colour_of, new_figure
+from solvent.lab.codes import Refusal
+from solvent_experiments.figures.data import RunData, held
+from solvent_experiments.figures.frame import LABEL, key, level_line, names_at_right, stacked
+from solvent_experiments.figures.style import REASONS, colour_of, new_figure
 
-__all__ = ["episode"]
-
-ROW_HEIGHT = 0.62
-LEAST = 0.1  # least upper limit of refusals an hour, so that a rare one stays small
+RARE = 0.005
+"""Refusals per episode below which an agent counts as never refused."""
 
 
 def episode(run: RunData) -> Figure | None:
-    """What is refused, hour by hour and by reason, beside the wells left and the debt, a row for each agent."""
+    """Draw wells left, debt and refusals so far over an episode, and the refusals by reason."""
     if not len(run.traces["heartbeat"]):
         return None
-    horizon, threshold = run.params.budget.heartbeats, run.params.debt.threshold
-    figure = new_figure(1.65 + ROW_HEIGHT * len(run.agents))
-    grid = figure.subplots(len(run.agents), 3, sharex=True, sharey="col", squeeze=False)
-    highest, most = threshold, LEAST
-    for agent, (wells, debt, refused) in zip(run.agents, grid, strict=True):
-        traces, colour = run.traces_of(agent), colour_of(agent)
-        owed = held(traces, "debt", horizon)
-        percentile_band(wells, range(horizon + 1), held(traces, "wells", horizon), colour)
-        percentile_band(debt, range(horizon + 1), owed, colour)
-        level_line(debt, threshold)
-        highest = max(highest, float(np.percentile(owed, 90, axis=0).max()))
-        total = stack(refused, {REASONS[reason][1]: often for reason, often in _refused(run, agent).items()})
-        most = max(most, float(total.max()))
-        wells.set_title(agent, loc="left", pad=2, color=colour, fontweight="bold")
-        each = sum(
-            run.episodes[f"refusals_{reason}"][run.episodes["agent"] == agent].mean()
-            for reason in REFUSAL_REASONS
-        )
-        refused.set_title(f"{each:.1f}" if each else "none", loc="right", pad=2, color=GREY)
-    wells, debt, refused = grid[-1]
-    wells.set_ylim(0, run.params.budget.wells * 1.02)
-    debt.set_ylim(0, min(highest, 3 * threshold if threshold > 0 else highest) * 1.08 + 1e-9)
-    refused.set_ylim(0, most * 1.08)
-    for axes, label in zip(grid[0], ("wells left", "debt (bits)", "refused an hour"), strict=True):
-        axes.yaxis.set_major_locator(MaxNLocator(2, steps=[1, 2, 5, 10]))
-        axes.set_xlim(0, horizon)
-        above = {"xytext": (0, 14), "textcoords": "offset points", "annotation_clip": False}
-        axes.annotate(label, (0.5, 1), xycoords="axes fraction", ha="center", va="bottom", **above)
-    figure.supxlabel(
-        "heartbeat (hours)\nline: median, band: 10-90 %; dashed: threshold\ngrey: refused in a whole episode, mean",
-        fontsize=8,
-    )
-    colour_key(figure, {f"refused: {name}": colour for name, colour in REASONS.values()}, 1)
+    refused = [agent for agent in run.agents if np.concatenate(run.groups(agent, "refusals")).mean() > RARE]
+    inches, bars = max(1.2, 1.1 * LABEL * len(run.agents)), 0.2 + 0.2 * len(refused)
+    figure = new_figure(1.6 + 3 * inches + bars)
+    wells, debt, so_far, reasons = figure.subplots(4, 1, height_ratios=[inches] * 3 + [bars])
+    _over_heartbeats(wells, run, {agent: run.traces_of(agent)["wells"] for agent in run.agents}, inches)
+    wells.set_title("wells left")
+    _over_heartbeats(debt, run, {agent: run.traces_of(agent)["debt"] for agent in run.agents}, inches)
+    debt.set_title("debt (bits); dashed: threshold")
+    level_line(debt, run.lab.debt.threshold)
+    _over_heartbeats(so_far, run, {agent: _refused_so_far(run, agent) for agent in refused}, inches)
+    so_far.set_title("refused so far")
+    so_far.set_xlabel("heartbeat (line: mean of episodes, band: 10 to 90 % of a learner's)")
+    means = {
+        colour: [float(np.concatenate(run.groups(agent, f"refusals_{reason}")).mean()) for agent in refused]
+        for reason, (_, colour) in REASONS.items()
+        if f"refusals_{reason}" in run.episodes
+    }
+    stacked(reasons, refused, means, shares=False)
+    reasons.set_title("refusals per episode by reason")
+    never = [agent for agent in run.agents if agent not in refused]
+    reasons.set_xlabel(textwrap.fill(f"never refused: {', '.join(never)}", 60) if never else "")
+    key(figure, dict(REASONS.values()))
     return figure
 
 
-def _refused(run: RunData, agent: str) -> dict[str, NDArray[np.float64]]:
-    """Return by reason the mean refusals of an episode at each heartbeat, shape ``(heartbeats,)``."""
+def _refused_so_far(run: RunData, agent: str) -> NDArray[np.float64]:
+    """Return how many actions of its episode were refused up to each traced one."""
     traces = run.traces_of(agent)
-    step = traces.get("step", traces["heartbeat"])
-    beat = traces["heartbeat"] - traces.get("closed", 1)  # of the action; without slots each ends a heartbeat
-    return {
-        reason: np.bincount(beat[traces["refusal"] == code], minlength=run.params.budget.heartbeats)
-        / (step == 0).sum()
-        for code, reason in enumerate(REFUSAL_REASONS, 1)
-    }
+    refusals = np.cumsum(traces["refusal"] != Refusal.NONE)
+    starts = np.flatnonzero(traces.get("step", traces["heartbeat"]) == 0)
+    before = refusals[starts][np.cumsum(np.isin(np.arange(len(refusals)), starts)) - 1]
+    found: NDArray[np.float64] = (refusals - before).astype(np.float64)
+    return found
+
+
+def _over_heartbeats(axes: Axes, run: RunData, values: dict[str, NDArray[np.float64]], inches: float) -> None:
+    """Draw the mean of each agent's values at the start of every heartbeat, with its name at the end."""
+    heartbeats, ends = run.lab.budget.heartbeats, []
+    beats = np.arange(heartbeats + 1)
+    for agent, of in values.items():
+        grid, colour, learned = (
+            held(run.traces_of(agent), of, heartbeats),
+            colour_of(agent),
+            agent in run.learned,
+        )
+        if learned:
+            axes.fill_between(beats, *np.percentile(grid, (10, 90), axis=0), color=colour, alpha=0.2, lw=0)
+        axes.plot(beats, grid.mean(axis=0), color=colour, lw=2.0 if learned else 1.2)
+        ends.append((float(grid[:, -1].mean()), agent, colour))
+    axes.set_xlim(0, heartbeats)
+    axes.set_ylim(0, max(axes.get_ylim()[1], 1.0))
+    axes.yaxis.set_major_locator(MaxNLocator(4))
+    names_at_right(axes, ends, inches)

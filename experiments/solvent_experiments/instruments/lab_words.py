@@ -54,10 +54,9 @@ from solvent.lab.words.measured import (
 from solvent.lab.words.rows import WORDINGS, finding_row
 from solvent.lab.words.sentences import lab_sentences
 from solvent.lab.words.tool_log import Plate, tool_calls
+from solvent_experiments.console import Progress, new_console, say
 from solvent_experiments.instruments.terminal import show_table
-from solvent_experiments.measure.table import Table
-from solvent_experiments.run.console import new_console, say
-from solvent_experiments.run.progress import shown_on
+from solvent_experiments.table import Table
 
 __all__ = [
     "KINDS",
@@ -133,14 +132,14 @@ def _measured(params: LabParams, catalogue: Path | None, model: str | None) -> M
     from solvent.gate.embedding import SentenceEmbedder
 
     words = load_catalogue(catalogue or CATALOGUE)
-    with shown_on(new_console(least=160)) as shown:
+    with Progress(new_console(least=160)) as shown:
         done: Counter[str] = Counter()
 
         def tick(stage: str) -> None:
             done[stage] += 1
-            shown.update("words", stage, done[stage], len(params.assay.compounds), "compounds")
+            compounds = len(params.assay.compounds)
+            shown.update("words", done[stage] / compounds, f"{stage}, {done[stage]} of {compounds} compounds")
 
-        shown.begin("words")
         embedder: Any = SentenceEmbedder(model)
         measured = measure(params, words, embedder, tick)
         shown.end("words", f"measured with {embedder.name} ({embedder.package})")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config import ConfigError
 
 __all__ = ["Quiet", "SkipBroken", "grouped", "json_object"]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from solvent_experiments.run.console import new_console, visible
+from solvent_experiments.console import new_console, visible
 
 if TYPE_CHECKING:
-    from solvent_experiments.measure.table import Table
+    from solvent_experiments.table import Table
 
 __all__ = ["counted", "one_line", "printable", "progress", "show_table"]
 
@@ -34,11 +34,12 @@ def counted(number: int, noun: str) -> str:
 @contextmanager
 def progress(label: str, *, quiet: bool, unit: str = "done") -> Iterator[Callable[[str, int, int], None]]:
     """Show the progress of each stage on stderr, unless ``quiet``."""
-    from solvent_experiments.run.progress import shown_on
+    from solvent_experiments.console import Progress
 
-    with shown_on(new_console(stderr=True), quiet=quiet) as shown:
-        shown.begin(label)
-        yield lambda stage, done, total: shown.update(label, stage, done, total, unit)
+    with Progress(new_console(stderr=True), quiet=quiet) as shown:
+        yield lambda stage, done, total: shown.update(
+            label, done / max(1, total), f"{stage}, {done:,} of {total:,} {unit}"
+        )
 
 
 def show_table(table: Table, *, framed: bool = False, least: int = 160) -> None:

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config import ConfigError
+from solvent_experiments.console import new_console, say, suggest
 from solvent_experiments.instruments.options import Quiet, grouped, json_object
-from solvent_experiments.run.console import new_console, say, suggest
 
 if TYPE_CHECKING:
     from solvent import LabParams
     from solvent.chat import Budget
     from solvent_agents.language.conversation import Model
     from solvent_agents.language.desk import Desk
-    from solvent_experiments.artifacts.folder import Unit
-    from solvent_experiments.config.experiment import Evaluation, Experiment, LanguageModel
+    from solvent_experiments.config import Evaluation, Experiment, LanguageModel
+    from solvent_experiments.folder import Unit
 
 __all__ = ["app"]
 
@@ -139,8 +139,8 @@ def run(
 
     - `solvent llm run --model NAME --base-url http://127.0.0.1:8000/v1 --env Solvent/Lab-v0 --out runs/name`
     """
-    from solvent_experiments.config.experiment import Evaluation, LanguageModel
-    from solvent_experiments.run.running import run_experiment, show_results
+    from solvent_experiments.config import Evaluation, LanguageModel
+    from solvent_experiments.run import run_experiment, show_results
 
     scripted = model.startswith(SCRIPT)
     if scripted == (asking.base_url is not None):
@@ -159,14 +159,12 @@ def run(
         tools=asking.tools,
         options=json_object("--options", asking.options),
     )
-    played = dict.fromkeys(("episodes", "slow_episodes", "trace_episodes", "ledger_episodes"), episodes)
+    played = dict.fromkeys(("episodes", "slow_episodes", "trace_episodes"), episodes)
     experiment = _experiment(
         settings, env, Evaluation(first_seed=seed, salt=salt, **played), agents.split(",")
     )
     budget = asking.budget()
-    make = (
-        _scripted(settings, experiment.params) if scripted else _asked(settings, experiment, asking, budget)
-    )
+    make = _scripted(settings, experiment.lab) if scripted else _asked(settings, experiment, asking, budget)
     unit = _play(experiment, out, make, budget, asking.concurrency, quiet=quiet, fresh=fresh)
     folder = run_experiment(experiment, out, quiet=quiet)
     show_results(folder, new_console())
@@ -186,22 +184,21 @@ def replay(
 
     Example: `solvent llm replay runs/llm`
     """
-    from solvent_experiments.artifacts.folder import TRANSCRIPTS
+    from solvent_experiments.console import Progress
     from solvent_experiments.language.transcripts import check_transcripts
-    from solvent_experiments.run.progress import shown_on
 
     differing = False
-    with shown_on(new_console(), quiet=quiet) as shown:
+    with Progress(new_console(), quiet=quiet) as shown:
         for root in runs:
 
             def on_done(name: str, done: int, of: int) -> None:
-                shown.update(name, "replaying", done, of, "episodes")
+                shown.update(name, done / of, f"replaying, {done:,} of {of:,} episodes")
 
             for name, (count, lines) in check_transcripts(root, on_done).items():
                 same = "all as written" if not lines else f"{len(lines)} differ"
                 shown.end(name, f"{count} transcripts, {same}")
                 for line in lines[:10]:
-                    say(f"{root}/{name}/{TRANSCRIPTS}: {line}")
+                    say(f"{root}/{name}/transcripts.jsonl: {line}")
                 differing |= bool(lines)
     if differing:
         raise typer.Exit(1)
@@ -212,9 +209,8 @@ def replay(
 
 def _experiment(settings: LanguageModel, env: str, evaluation: Evaluation, agents: list[str]) -> Experiment:
     """Return the experiment of a model among scripts. Raise ConfigError for settings that its level can't use."""
-    from solvent import ENVIRONMENTS
     from solvent_agents import PLAYERS
-    from solvent_experiments.config.experiment import OF_A_RUN, Experiment, environment_params, known_agent
+    from solvent_experiments.config import OF_A_RUN, Experiment, environment_params, known_agent
 
     params = environment_params(env)
     for agent in agents:
@@ -236,11 +232,10 @@ def _experiment(settings: LanguageModel, env: str, evaluation: Evaluation, agent
     return Experiment(
         name=name,
         env=env,
-        preset=str(ENVIRONMENTS[env].get("preset", "default")),
-        params=params,
-        agents=tuple(dict.fromkeys(agents)),
+        params=params.to_mapping(),
+        agents=list(dict.fromkeys(agents)),
         train={},
-        seeds=(next(seed for seed in itertools.count() if seed not in evaluation.seeds),),
+        seeds=[next(seed for seed in itertools.count() if seed not in evaluation.seeds)],
         evaluation=evaluation,
         language={name: settings},
     )
@@ -249,7 +244,7 @@ def _experiment(settings: LanguageModel, env: str, evaluation: Evaluation, agent
 def _scripted(settings: LanguageModel, params: LabParams) -> Callable[[Desk, int], Model]:
     from solvent_agents.language.conversation import ScriptedModel
     from solvent_agents.rollout import DrawsLots
-    from solvent_experiments.cli.compare import make_agent
+    from solvent_experiments.config import make_agent
 
     agent_name = settings.model.removeprefix(SCRIPT)
     make_agent(agent_name, params)  # an unknown name is an error before anything is written
@@ -299,14 +294,14 @@ def _play(
 ) -> Unit:
     """Play the episodes, unless the folder has their transcripts."""
     from solvent.chat import EndpointError
-    from solvent_experiments.artifacts.folder import RunFolder
+    from solvent_experiments.console import Progress
+    from solvent_experiments.folder import RunFolder
     from solvent_experiments.language.endpoint import Endpoint
     from solvent_experiments.language.playing import Game, play
-    from solvent_experiments.run.progress import shown_on
-    from solvent_experiments.run.running import stop_on_signals
+    from solvent_experiments.run import stop_on_signals
 
     folder = RunFolder(root)
-    shown = shown_on(new_console(), quiet=quiet)
+    shown = Progress(new_console(), quiet=quiet)
     if fresh and (moved := folder.set_aside()):
         shown.say(f"moved the existing folder to {moved}")
     (unit,) = (unit for unit in folder.units(experiment) if unit.talks)
@@ -326,8 +321,8 @@ def _play(
 
 def _tell(unit: Unit, root: Path) -> None:
     """Print how the conversations went, and what to do next."""
-    from solvent_experiments.artifacts.parquet import read_parquet
-    from solvent_experiments.config.documents import read_json
+    from solvent_experiments.config import read_json
+    from solvent_experiments.folder import read_parquet
     from solvent_experiments.language.transcripts import transcripts_of
 
     about = read_json(unit.endpoint, "as `solvent llm run` wrote it")

@@ -22,12 +22,12 @@ from solvent_agents.language.desk import Desk
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas
 from solvent_agents.language.transcript import line_of
-from solvent_experiments.artifacts.files import write_atomically, write_json
-from solvent_experiments.artifacts.folder import Unit
-from solvent_experiments.config.experiment import Experiment
+from solvent_experiments.config import Experiment
+from solvent_experiments.console import Progress
+from solvent_experiments.files import write_atomically, write_json
+from solvent_experiments.folder import Unit
 from solvent_experiments.language.transcripts import desk_of
-from solvent_experiments.run.progress import Shown
-from solvent_experiments.run.running import Interrupted
+from solvent_experiments.run import Interrupted
 
 __all__ = ["Game", "key_of", "play"]
 
@@ -59,14 +59,14 @@ class Game:
 
 def key_of(experiment: Experiment) -> bytes:
     """Return the identity of an experiment's games, by which the cache knows what they paid for."""
-    return hashlib.sha256(json.dumps(experiment.to_mapping(), sort_keys=True).encode()).digest()
+    return hashlib.sha256(experiment.model_dump_json().encode()).digest()
 
 
 class _Stopped(Exception):  # noqa: N818 - no error
     pass
 
 
-def play(game: Game, shown: Shown, should_stop: Callable[[], bool]) -> None:
+def play(game: Game, shown: Progress, should_stop: Callable[[], bool]) -> None:
     """Play all episodes and write the model's transcripts.
 
     Raises:
@@ -74,13 +74,13 @@ def play(game: Game, shown: Shown, should_stop: Callable[[], bool]) -> None:
         ChatError: the endpoint can't be used, or the budget is spent.
     """
     hall = _Hall(game, should_stop)
-    total = game.experiment.evaluation.episodes * game.experiment.params.budget.heartbeats
+    total = game.experiment.evaluation.episodes * game.experiment.lab.budget.heartbeats
     label = game.unit.agent
     while not hall.over:
         time.sleep(EVERY)
         spent = f", {game.budget.spent:.2f} spent" if any(game.budget.prices) else ""
-        unit = f"heartbeats, {game.budget.used:,} tokens{spent}"
-        shown.update(label, "playing", hall.heartbeats, total, unit)
+        said = f"playing, {hall.heartbeats:,} of {total:,} heartbeats, {game.budget.used:,} tokens{spent}"
+        shown.update(label, hall.heartbeats / total, said)
     if hall.problem is not None:
         raise hall.problem
     if should_stop():
@@ -93,7 +93,7 @@ def play(game: Game, shown: Shown, should_stop: Callable[[], bool]) -> None:
 
 def about(game: Game, played: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the facts about a model's conversations, from their transcripts."""
-    model, params = game.experiment.language[game.unit.agent], game.experiment.params
+    model, params = game.experiment.language[game.unit.agent], game.experiment.lab
     prompt = instructions(params, beliefs=model.beliefs == "shown", explanation=model.explanation)
     return {
         **model.model_dump(),
@@ -144,7 +144,7 @@ class _Hall:
         running = sum(
             int(desk._env.batch.labs["heartbeat"][0]) for desk in self._desks if desk._summary is None
         )
-        return len(self.lines) * self._game.experiment.params.budget.heartbeats + running
+        return len(self.lines) * self._game.experiment.lab.budget.heartbeats + running
 
     def _sit(self, desk: Desk) -> None:
         try:

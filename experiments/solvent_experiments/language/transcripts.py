@@ -10,18 +10,16 @@ import numpy as np
 
 from solvent_agents.language.desk import Desk
 from solvent_agents.language.transcript import Recorded, differs, read_transcripts
-from solvent_experiments.artifacts.folder import RunFolder, Unit
-from solvent_experiments.artifacts.parquet import Columns, read_parquet
-from solvent_experiments.config.documents import ConfigError
-from solvent_experiments.config.experiment import Experiment, LanguageModel, load_experiment
-from solvent_experiments.run.evaluation import evaluate
+from solvent_experiments.config import ConfigError, Experiment, LanguageModel
+from solvent_experiments.evaluation import evaluate
+from solvent_experiments.folder import Columns, RunFolder, Unit, read_parquet
 
 __all__ = ["check_transcripts", "desk_of", "language_columns", "recorded", "transcripts_of"]
 
 
 def desk_of(experiment: Experiment, model: LanguageModel) -> Desk:
     """Return the desk at which a model of the experiment plays."""
-    return Desk(experiment.params, beliefs=model.beliefs == "shown", corrections=model.corrections)
+    return Desk(experiment.lab, beliefs=model.beliefs == "shown", corrections=model.corrections)
 
 
 def transcripts_of(path: Path) -> dict[int, dict[str, Any]]:
@@ -47,7 +45,7 @@ def recorded(path: Path, experiment: Experiment) -> Recorded:
     actions = {
         seed: [call["action"] for call in one["calls"] if call["action"] >= 0] for seed, one in found.items()
     }
-    return Recorded(experiment.params, actions)
+    return Recorded(experiment.lab, actions)
 
 
 def language_columns(path: Path, seeds: Sequence[int]) -> Columns:
@@ -70,11 +68,7 @@ def check_transcripts(
 ) -> dict[str, tuple[int, list[str]]]:
     """Replay all transcripts of a run; return for each model the number of episodes, and the differences."""
     folder = RunFolder(root)
-    if not folder.config.exists():
-        raise ConfigError(
-            "no run; allowed: a folder that `solvent llm run` wrote (with a config.yaml)", file=root
-        )
-    experiment = load_experiment(folder.config)
+    experiment = folder.experiment()
     if not experiment.language:
         raise ConfigError("no language model has played; allowed: a run of `solvent llm run`", file=root)
     found = {}
@@ -100,7 +94,7 @@ def _differences(
 
 def _of_the_table(experiment: Experiment, unit: Unit) -> list[str]:
     """Return a line if the model's table of episodes is not that of its transcripts."""
-    played = evaluate(recorded(unit.transcripts, experiment), experiment.params, experiment.evaluation)
+    played = evaluate(recorded(unit.transcripts, experiment), experiment.lab, experiment.evaluation)
     assert played is not None
     columns = played.episodes | language_columns(unit.transcripts, experiment.evaluation.seeds)
     table = read_parquet(unit.episodes)

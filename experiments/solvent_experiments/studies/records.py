@@ -1,4 +1,4 @@
-"""Tables of plays, by kind: one row per episode, claim, episode of a career, or plate.
+"""Tables of plays, by kind: one row per episode, claim, episode of a career, or lab that debt was put into.
 
 The *quantile* of a claim is its place in the forecast distribution of the gain: the probability of a smaller gain plus
 half of that of an equal one. The newsvendor's best claim is a quantile, and it reveals the agent's price of debt.
@@ -9,7 +9,6 @@ lot.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,20 +19,23 @@ from solvent import LabParams, LabVectorEnv
 from solvent.lab.actions import action_table
 from solvent.lab.codes import VERDICTS, Event
 from solvent.lab.columns import episode_columns
-from solvent.lab.verbs import EXPERIMENTS, Verb
-from solvent_agents import rollout
-from solvent_agents.agent import Actions, Agent, Observations, show_labs
+from solvent.lab.mechanisms.debt import decide
+from solvent.lab.tables import debt_rules
+from solvent.lab.verbs import EXPERIMENTS
+from solvent_agents import PLAYERS, rollout
+from solvent_agents.agent import Actions, Agent, show_labs
 from solvent_agents.planning.expected_gain import Forecaster
+from solvent_agents.planning.planner import Effort
 from solvent_agents.reading import Reader, action_index
 from solvent_agents.rollout import DrawsLots
-from solvent_experiments.artifacts.parquet import Columns, flatten, joined
-from solvent_experiments.studies.search import exploits
-
-__all__ = ["CAREER", "RECORDS", "Plates", "longest_runs"]
+from solvent_agents.scripts.honest import Manner
+from solvent_agents.scripts.voice import Habits
+from solvent_experiments.folder import Columns, flatten, joined, owned, write_parquet
+from solvent_experiments.studies.study import Budget, Play, StudyData, lab_of
 
 BATCH = 256
-CAREER = 8
-"""Number of episodes in a career."""
+CAREER, SETTLING_IN = 8, 2
+"""Number of episodes in a career, and of those at its start that are left out: the first has no debt from before."""
 LEFT = (10, 6, 3)
 """Heartbeats that a lot has left when debt is put into a lab."""
 OWED = 0.5
@@ -85,11 +87,20 @@ def walk(
 
 
 def episodes(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """Return a row for each episode, with its longest run of calibrations."""
+    """Return a row for each episode, with its longest run of calibrations and whether a screen is unaffordable."""
     columns = rollout.episodes(agent, params, seeds, trace=True)
     longest = longest_runs(columns.pop("trace")["event"] == int(Event.CALIBRATED))
     columns = flatten(columns)
-    return {"episode_seed": columns.pop("seed"), **columns, "longest_calibration": longest}
+    left = zip(columns["wells"], columns["debt"], strict=True)
+    exhausted = np.array([out_of_wells(params, int(wells), float(debt)) for wells, debt in left])
+    seed = columns.pop("seed")
+    return {"episode_seed": seed, **columns, "longest_calibration": longest, "exhausted": exhausted}
+
+
+def out_of_wells(params: LabParams, wells: int, debt: float) -> bool:
+    """Return whether the rules would refuse a screen for lack of wells."""
+    *_, by_cost, by_reserve = decide(debt_rules(params), debt, params.plates.screen.wells, wells, False)
+    return bool(by_cost or by_reserve)
 
 
 def longest_runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -117,6 +128,7 @@ def careers(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
             place: Columns = {
                 "episode_seed": labs[ended],
                 "number": number[ended],
+                "settled_in": (number[ended] >= SETTLING_IN).astype(np.int64),
                 "owed_before": owed[ended].copy(),
             }
             parts.append(place | columns)
@@ -235,42 +247,21 @@ def _judged(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Column
     return {"episode_seed": seeds, **columns}
 
 
-class Plates:
-    """Runs plates of these verbs on the first compound, one per heartbeat, and claims nothing."""
-
-    name = "plates"
-
-    def __init__(self, params: LabParams, verbs: Sequence[str]) -> None:
-        index = action_index(params)
-        self.plan = np.array([index.experiment(Verb[verb.upper()], 0, 0) for verb in verbs])
-        self._reader = Reader(params)
-
-    def act(self, observations: Observations, masks: Any) -> Actions:  # noqa: ARG002 - refusals show in the plates
-        return self.plan[self._reader.read(observations).heartbeat.astype(np.int64)]
-
-
-def plates(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """Return a row for each plate: bits known of the compound afterwards, and a gate's reading of words about it."""
-    assert isinstance(agent, Plates)
-    reader, parts = Reader(params), []
-    steps = itertools.islice(walk(agent, params, list(seeds)), len(agent.plan))
-    for number, step in enumerate(steps, 1):
-        labs = step.envs.batch.labs
-        columns: Columns = {
-            "episode_seed": np.asarray(seeds),
-            "plate": np.full(len(labs), number),
-            "bits": params.assay.prior_entropy - labs["entropy"][:, 0],
-        }
-        if params.gate.enabled:
-            seen = reader.read(step.shown)
-            columns |= {"fit_class": labs["fit_class"][:, 0], "fit_strength": labs["fit_strength"][:, 0]}
-            columns["readouts"] = (labs["page"][:, 0] >= 0).sum(axis=1)
-            for word, says in ((1, "plain"), (2, "definitive")):
-                residual = seen.residual[:, 0, word]
-                passes = (residual <= seen.tau_accept) & ~seen.number_missing[:, 0]
-                columns |= {f"energy_{says}": residual / 1000.0, f"accepted_{says}": passes}
-        parts.append({name: column.copy() for name, column in columns.items()})
-    return joined(parts)
+def words(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+    """Return a row for each episode: findings under a correction and without one, and those that words outrun."""
+    columns = rollout.episodes(agent, params, seeds, trace=True)
+    trace = columns.pop("trace")
+    found = trace["wording"] >= 0
+    outrun = found & (trace["adequacy"] >= params.adequacy.review_from)
+    corrected = np.roll(trace["correction"], 1, axis=1) >= 0  # the correction in force before the action
+    counts = {
+        "corrected": found & corrected,
+        "corrected_outrun": outrun & corrected,
+        "other": found & ~corrected,
+        "other_outrun": outrun & ~corrected,
+    }
+    counted = {name: marked.sum(axis=1) for name, marked in counts.items()}
+    return {"episode_seed": columns.pop("seed"), **flatten(columns), **counted}
 
 
 def indebted(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
@@ -333,9 +324,38 @@ RECORDS: Mapping[str, Callable[[Any, LabParams, Sequence[int]], Columns]] = {
     "claims": claims,
     "claims_in_debt": claims_in_debt,
     "careers": careers,
-    "plates": plates,
     "judged": judged,
-    "exploits": exploits,
+    "words": words,
     "indebted": indebted,
     "waiting": waiting,
 }
+
+
+def make_table(play: Play, data: StudyData, budget: Budget) -> None:
+    """Play and write the table, the job of a process."""
+    lab = lab_of(play)
+    seeds = range(play.first_seed, play.first_seed + (24 if budget.smoke else play.episodes))
+    if play.arm is None:
+        parts = [owned(RECORDS[play.record](_script(play, lab), lab, seeds), play.script)]
+    else:
+        from solvent_agents.learning.learned import LearnedAgent
+
+        folder, arm = data.folder(play.arm), play.arm
+        units = [folder.unit(arm.learner, seed) for seed in folder.experiment().seeds]
+        parts = [
+            owned(RECORDS[play.record](LearnedAgent.load(unit.model, lab), lab, seeds), unit.agent, unit.seed)
+            for unit in units
+        ]
+    write_parquet(data.table(play), joined(parts))
+
+
+def _script(play: Play, lab: LabParams) -> Agent:
+    make: Any = PLAYERS[play.script]
+    settings = dict(play.settings)
+    if play.script in ("planner", "oracle"):
+        agent: Agent = make(lab, 0, Effort(**settings))
+        return agent
+    if "speaks" in settings:
+        settings["habits"] = Habits(speaks=settings.pop("speaks"))
+    scripted: Agent = make(lab, 0, Manner(**settings)) if settings else make(lab, 0)
+    return scripted

@@ -1,186 +1,176 @@
-"""The results of a study, from artifacts alone: ``NAME.json``, ``NAME.md``, ``NAME.png``, ``NAME_arms.png``."""
+"""Running a study, and showing or writing what it found."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import importlib
+import multiprocessing
+import os
+import pkgutil
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from rich.console import Console
+from matplotlib.figure import Figure
 
-from solvent_experiments.artifacts.files import write_atomically, write_json
-from solvent_experiments.figures.style import head, save, styled
-from solvent_experiments.measure.statistics import interval, performance_profile
-from solvent_experiments.measure.table import Table
-from solvent_experiments.studies.data import ArmData, Study, StudyData
-from solvent_experiments.studies.drawing import arms_figure
-from solvent_experiments.studies.measures import QUANTILES, arm_rows, budget_bands
-from solvent_experiments.studies.registry import load_study
-from solvent_experiments.studies.verdicts import Finding, Score, rounded
-
-__all__ = ["markdown", "show_score", "write_results"]
-
-Row = Mapping[str, Any]
-PROFILE_AT = (-4, 0, 4, 8, 12, 16, 20)
-"""Returns in bits at which the JSON has the performance profile."""
-
-
-def write_results(name: str, study: Study, runs: Path, out: Path) -> dict[str, Any]:
-    """Score and draw a finished study, write the results to ``out``, and return the contents of the JSON."""
-    data = load_study(name, study, runs)
-    score = study.score(data)
-    arms = [data.arm(arm) for arm in study.SWEEP]
-    found = _found(name, study, score, arms, data)
-    with styled():
-        drawn = {name: study.figure(data)} | ({f"{name}_arms": arms_figure(arms)} if arms else {})
-        for stem, figure in drawn.items():
-            head(figure, _heading(name, study))
-            save(figure, out / stem, kinds=("png",))
-    write_json(out / f"{name}.json", found)
-    write_atomically(out / f"{name}.md", markdown(found))
-    return found
+from solvent.lab.settings import nearest
+from solvent_experiments import studies
+from solvent_experiments.config import ConfigError
+from solvent_experiments.console import Progress, new_console
+from solvent_experiments.figures.frame import dots
+from solvent_experiments.figures.style import BLUE, GREEN, GREY, RED, head, new_figure, save, styled
+from solvent_experiments.files import write_json
+from solvent_experiments.run import ONE_THREAD, run_experiment
+from solvent_experiments.statistics import Interval
+from solvent_experiments.studies.records import make_table
+from solvent_experiments.studies.study import (
+    CONFIRMED,
+    NOTHING,
+    REFUTED,
+    Arm,
+    Budget,
+    Compare,
+    Finding,
+    Play,
+    Study,
+    StudyData,
+    verdict_on,
+)
+from solvent_experiments.table import Table
 
 
-def _heading(name: str, study: Study) -> str:
-    """Return the study and its levels, for the line above its figures."""
-    levels = dict.fromkeys(place.env for place in (*study.SWEEP, *study.PLAYS))
-    return f"{', '.join(levels)}, study {name}"
+def all_studies() -> dict[str, Study]:
+    """Return the studies by name: the modules of this package that define one."""
+    names = sorted(module.name for module in pkgutil.iter_modules(studies.__path__))
+    modules = {name: importlib.import_module(f"{studies.__name__}.{name}") for name in names}
+    return {name: module.STUDY for name, module in modules.items() if hasattr(module, "STUDY")}
 
 
-def _found(name: str, study: Study, score: Score, arms: Sequence[ArmData], data: StudyData) -> dict[str, Any]:
+def study_named(name: str) -> Study:
+    known = all_studies()
+    if name not in known:
+        raise ConfigError(f"unknown study {name!r:.80}" + nearest(name, known))
+    return known[name]
+
+
+def run_study(
+    name: str,
+    runs: Path,
+    budget: Budget,
+    *,
+    jobs: int | None = None,
+    fresh: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Train the arms and make the plays that are not there yet; with ``fresh``, all of them again."""
+    study, data = study_named(name), StudyData(name, runs)
+    sources = study.sources()
+    for arm in (source for source in sources if isinstance(source, Arm)):
+        run_experiment(arm.experiment(budget), data.folder(arm).root, jobs=jobs, quiet=quiet, fresh=fresh)
+    left = [s for s in sources if isinstance(s, Play) and (fresh or not data.table(s).exists())]
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    context = multiprocessing.get_context("spawn")
+    jobs = min(jobs or os.cpu_count() or 1, len(left) or 1)
+    with Progress(new_console(), quiet=quiet) as shown, ProcessPoolExecutor(jobs, context) as pool:
+        made = [pool.submit(make_table, play, data, budget) for play in left]
+        for done, future in enumerate(as_completed(made), 1):
+            future.result()
+            shown.update(name, done / len(left), f"{done} of {len(left)} plays")
+
+
+def show_score(name: str, runs: Path, out: Path | None = None) -> None:
+    """Print a study's findings and means; with ``out``, write them as ``NAME.json`` and ``NAME.png``."""
+    study, data = study_named(name), StudyData(name, runs)
+    findings = study.score(data)
+    console = new_console()
+    console.print(f"{study.title}: {verdict_on(findings)}\n{study.claim}", highlight=False)
+    told = [
+        (f.name, _told(f.found), f.unit, {-1: "below 0", 0: "", 1: "above 0"}[f.expected], f.verdict, f.size)
+        for f in findings
+    ]
+    headings = ("finding", "value (95 %)", "unit", "expected", "verdict", "size")
+    console.print(Table(headings, tuple(told), left=headings, wrapped=("finding",)).terminal())
+    means = {label: _means(study, data, label) for label in study.rows}
+    rows = [(label, *(_told(found) for found in of.values())) for label, of in means.items()]
+    if rows:
+        console.print(Table(("means per episode", *study.columns), tuple(rows)).terminal())
+    console.print("\n".join(study.notes), highlight=False)
+    if out is not None:
+        write_json(out / f"{name}.json", _mapping(study, data, findings, means))
+        with styled():
+            save(figure(name, study, findings), out / name, kinds=("png",))
+        console.print(f"{out / name}.json\n{out / name}.png", highlight=False)
+
+
+def _means(study: Study, data: StudyData, label: str) -> dict[str, Interval]:
+    source = study.rows[label]
+    measured = data.columns(source)
     return {
-        "study": name,
-        "title": study.TITLE,
-        "claim": study.CLAIM,
-        "refuted_by": study.REFUTED_BY,
-        "verdict": score.verdict,
-        "findings": [finding.to_mapping() for finding in score.findings],
-        "small_or_null": _small(score.findings),
-        "tables": {title: [dict(row) for row in rows] for title, rows in score.tables.items()},
-        "arms": arm_rows(arms) if arms else [],
-        "return": {arm.arm.name: rounded(interval(arm.groups("return"))) for arm in arms},
-        "profiles": {arm.arm.name: _profile(arm) for arm in arms},
-        "wells_left": {arm.arm.name: _bands(arm) for arm in arms},
-        "notes": list(score.notes),
-        **_budget(name, study, data),
+        name: Compare(name, "", source, name).found(data) if name in measured else NOTHING
+        for name in study.columns
     }
 
 
-def _small(findings: Sequence[Finding]) -> list[str]:
-    return [f"{finding.name}: {finding.size}" for finding in findings if finding.size]
+def _told(found: Interval) -> str:
+    return "-" if found.value != found.value else f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
-def _profile(arm: ArmData) -> dict[str, float]:
-    """Return the share of evaluation episodes above each return."""
-    shares = performance_profile(np.concatenate(arm.groups("return")), PROFILE_AT)
-    return {str(at): round(float(share), 4) for at, share in zip(PROFILE_AT, shares, strict=True)}
-
-
-def _bands(arm: ArmData) -> dict[str, list[int]]:
-    """Return the wells left at every tenth heartbeat, by quantile."""
-    bands = budget_bands(arm)[:, ::10]
+def _mapping(
+    study: Study, data: StudyData, findings: Sequence[Finding], means: dict[str, dict[str, Interval]]
+) -> dict[str, Any]:
+    arms = [source for source in study.sources() if isinstance(source, Arm)]
     return {
-        f"{percent} %": [round(float(left)) for left in band]
-        for percent, band in zip(QUANTILES, bands, strict=True)
+        "title": study.title,
+        "claim": study.claim,
+        "verdict": verdict_on(findings),
+        "findings": [
+            {
+                "name": f.name,
+                **_rounded(f.found),
+                "unit": f.unit,
+                "expected": f.expected,
+                "verdict": f.verdict,
+            }
+            for f in findings
+        ],
+        "means": {
+            label: {name: _rounded(found) for name, found in of.items()} for label, of in means.items()
+        },
+        "arms": {
+            arm.name: {key: manifest[key] for key in ("solvent", "commit", "seeds", "finished")}
+            for arm in arms
+            for manifest in [data.folder(arm).read_manifest()]
+        },
+        "notes": study.notes,
     }
 
 
-def _budget(name: str, study: Study, data: StudyData) -> dict[str, Any]:
-    """Return the study's command, machine, dates, seeds, steps and minutes."""
-    every = list(data.arms.values())
-    sessions = [session for arm in every for session in arm.manifest["sessions"]]
-    machines = sorted({f"{s['machine']['cores']} cores, {s['platform'].partition('-')[0]}" for s in sessions})
-    seconds = sum(
-        sum(spent.values()) if isinstance(spent, dict) else spent
-        for session in sessions
-        for spent in session["seconds"].values()
+def _rounded(found: Interval) -> dict[str, float | None]:
+    return {
+        key: None if number != number else round(float(number), 6) for key, number in found._asdict().items()
+    }
+
+
+def figure(name: str, study: Study, findings: Sequence[Finding]) -> Figure:
+    """Draw every finding with its interval, a panel for each unit, in the colour of its verdict."""
+    units = list(dict.fromkeys(finding.unit for finding in findings))
+    parts = [[finding for finding in findings if finding.unit == unit] for unit in units]
+    heights = [0.35 + 0.21 * len(part) for part in parts]
+    drawn = new_figure(0.6 + sum(heights) + 0.3 * len(parts))
+    drawn.set_figwidth(8.0)
+    panels = drawn.subplots(len(parts), 1, height_ratios=heights, squeeze=False)[:, 0]
+    colours = {CONFIRMED: GREEN, REFUTED: RED}
+    for axes, unit, part in zip(panels, units, parts, strict=True):
+        dots(
+            axes,
+            [f.name for f in part],
+            [f.found for f in part],
+            [colours.get(f.verdict, BLUE) for f in part],
+        )
+        axes.axvline(0, color=GREY, lw=0.8)
+        axes.set_title(unit)
+    panels[-1].set_xlabel(
+        "95 % intervals; green: as the claim expects, red: the opposite, blue: not shown or not claimed"
     )
-    return {
-        "command": f"solvent study run {name} && solvent study results {name}",
-        "machine": machines,
-        "dates": sorted({session["started"][:10] for session in sessions}),
-        "solvent": sorted({session["solvent"] for session in sessions}),
-        "budget": {
-            arm.arm.name: {"seeds": arm.seeds, "steps": arm.steps, "episodes": len(arm.groups("return")[0])}
-            for arm in every
-        },
-        "plays": {
-            play.name: len(data.plays[play.name]["agent"]) for play in study.PLAYS if play.name in data.plays
-        },
-        "process_minutes": round(seconds / 60, 1),
-    }
-
-
-def markdown(found: Mapping[str, Any]) -> str:
-    name = found["study"]
-    parts = [
-        f"# {found['title']}",
-        f"**Claim.** {found['claim']}",
-        f"**What would refute it.** {found['refuted_by']}",
-        f"**Verdict: {found['verdict']}.**",
-    ]
-    if found["findings"]:
-        parts.append(_table([_finding_row(finding) for finding in found["findings"]]))
-    parts.append(f"![{found['title']}]({name}.png)")
-    for title, rows in found["tables"].items():
-        parts += [f"## {title}", _table(rows)]
-    if found["arms"]:
-        parts += ["## The arms", _table(found["arms"]), f"![Profiles and wells]({name}_arms.png)"]
-    parts.append("## Notes")
-    parts.append("\n".join(f"- {note}" for note in [*found["notes"], *_about(found)]))
-    return "\n\n".join(parts) + "\n"
-
-
-def _about(found: Mapping[str, Any]) -> list[str]:
-    budgets = [
-        f"{arm}: {len(spent['seeds'])} seeds x {spent['steps']:,} steps, {spent['episodes']:,} evaluation episodes"
-        for arm, spent in found["budget"].items()
-    ]
-    small = "; ".join(found["small_or_null"]) or "none"
-    made = f"Made {', '.join(found['dates'])} on {'; '.join(found['machine'])}"
-    trained = f"{made}; {found['process_minutes']} minutes in all, on a machine that was shared."
-    return [
-        f"Small, null or unclear: {small}.",
-        (
-            "Values in brackets are 95 % bootstrap intervals over training seeds and episodes; IQM is the "
-            "interquartile mean."
-        ),
-        *([f"Budget: {'; '.join(budgets)}."] if budgets else []),
-        f"Plays: {len(found['plays'])}, {sum(found['plays'].values()):,} rows.",
-        *([trained] if found["dates"] else []),
-        f"Command: `{found['command']}`.",
-    ]
-
-
-def _finding_row(finding: Mapping[str, Any]) -> Row:
-    value, low, high = (finding[key] for key in ("value", "low", "high"))
-    found = "-" if value is None else f"{value:.3f} ({low:.3f} to {high:.3f})"
-    return {
-        "measured": finding["name"],
-        "found": f"{found} {finding['unit']}",
-        "expected": finding["expected"] or "-",
-        "verdict": finding["verdict"] or "-",
-        "size": finding["size"] or "",
-    }
-
-
-def _table(rows: Sequence[Row]) -> str:
-    return _texts(rows).markdown() if rows else "(nothing)"
-
-
-def _texts(rows: Sequence[Row], **layout: Any) -> Table:
-    cells = tuple(tuple(str(cell) for cell in row.values()) for row in rows)
-    return Table(tuple(rows[0]), cells, **layout)
-
-
-def show_score(study: Study, score: Score, console: Console) -> None:
-    """Print the claim, the verdict and its numbers."""
-    console.print(study.TITLE, style="bold")
-    console.print(study.CLAIM)
-    console.print(f"Verdict: {score.verdict}\n", style="bold")
-    rows = [_finding_row(finding.to_mapping()) for finding in score.findings]
-    table = _texts(rows, left=("found", "expected", "verdict", "size"), wrapped=("measured",))
-    console.print(table.terminal())
-    for note in score.notes:
-        console.print(f"- {note}", highlight=False)
+    head(drawn, f"{name}: {study.title}")
+    return drawn

@@ -1,141 +1,282 @@
-"""The parts of a study: arms (trainings), plays (agents in labs), and the budget of both.
+"""A study as data: a claim that can be wrong, the agents that it needs, and the numbers that decide.
 
-An *arm* is a learner trained under one setting of the rules; it runs like any experiment. A *play* puts a script or an
-arm's policy into a lab, possibly with other rules, and keeps a table. Both are data.
+An *arm* is a learner trained under one setting of the rules, run like any experiment. A *play* puts a script, or an
+arm's policies, into a lab, possibly under other rules, and keeps a table. Both are *sources* of columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import isnan
+from pathlib import Path
 from typing import Any
 
-from solvent import ENVIRONMENTS, LabParams
-from solvent_experiments.config.experiment import Evaluation, Experiment, environment_params, make_recipe
+import numpy as np
 
-__all__ = ["DEBT", "Arm", "Budget", "Play"]
+from solvent import LabParams
+from solvent_experiments.config import ConfigError, Evaluation, Experiment, environment_params
+from solvent_experiments.folder import Columns, RunFolder, groups_of, read_parquet
+from solvent_experiments.statistics import (
+    Interval,
+    difference,
+    interval,
+    mean_interval,
+    share_difference,
+    share_interval,
+)
 
 DEBT = "Solvent/Debt-v0"
-FIRST_SEED = 10_000
-"""The first seed of evaluations."""
-
-Params = Mapping[str, Any]
-
-
-class _InLab:
-    """A level and differences from it."""
-
-    env: str
-    params: Params
-
-    @property
-    def lab(self) -> LabParams:
-        level = environment_params(self.env)
-        made: LabParams = LabParams.from_mapping(self.params, base=level, path="params")
-        return made
+CONFIRMED, REFUTED, NOT_SHOWN = "confirmed", "refuted", "not shown"
+PPO: Mapping[str, Any] = {
+    "algorithm": "PPO", "n_timesteps": 2_000_000, "n_envs": 256, "policy": "SharedPolicy", "shaping_weight": 0.5,
+    "well_price": 0.01, "expected_score": True, "n_steps": 40, "batch_size": 2048, "n_epochs": 3, "gamma": 1.0,
+    "gae_lambda": 0.95, "learning_rate": "lin_3e-3", "clip_range": 0.2, "ent_coef": "lin_0.03",
+    "policy_kwargs": {"width": 64, "value_width": 32},
+}  # fmt: skip
+"""PPO from nothing, as in ``configs/hyperparameters/ppo.yml``, with half of its steps."""
+ENERGETIC = {**PPO, "n_timesteps": 4_000_000, "idle_price": 0.02, "n_steps": 64, "ent_coef": "lin_0.1"}
+"""For levels on which acting costs energy."""
+SMOKE = {"n_timesteps": 1280, "n_envs": 16, "n_steps": 8, "batch_size": 64}
 
 
 @dataclass(frozen=True)
-class Budget:
-    """The budget of a study; None keeps the setting of its arms."""
-
-    seeds: tuple[int, ...] | None = None
-    steps: int | None = None
-    envs: int | None = None
-    episodes: int | None = None
-    cells: int | None = None
-    """Maximum number of plays of one kind."""
-
-    @classmethod
-    def smoke(cls) -> Budget:
-        """Return a budget of seconds instead of an hour: everything runs, but the results mean nothing."""
-        return cls(seeds=(0, 1), steps=1280, envs=16, episodes=24, cells=12)
-
-
-@dataclass(frozen=True)
-class Arm(_InLab):
-    """A learner under one setting of the rules.
-
-    Attributes:
-        name: the name of its folder.
-        says: its label in tables and figures.
-        train: a complete recipe, with its ``algorithm``.
-        env: environment id.
-        params: differences from that level.
-        seeds: training seeds, 0 to ``seeds`` - 1.
-    """
+class Arm:
+    """A learner: its folder's name, which no other arm has, its label, and its differences from a level."""
 
     name: str
     says: str
-    train: Mapping[str, Any]
+    train: Mapping[str, Any] = field(default_factory=lambda: PPO)
     env: str = DEBT
-    params: Params = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
     seeds: int = 5
     episodes: int = 1000
 
     @property
     def learner(self) -> str:
-        """The name of its agent in tables."""
-        return {"MaskablePPO": "maskable_ppo"}.get(
-            self.train["algorithm"], str(self.train["algorithm"]).lower()
-        )
+        return str(self.train["algorithm"]).lower()
 
-    def recipe(self, budget: Budget) -> dict[str, Any]:
-        """Return the recipe, scaled to the budget."""
-        recipe = dict(self.train)
-        if budget.steps is not None:
-            recipe["n_timesteps"] = budget.steps
-        if budget.envs is not None:
-            recipe |= {"n_envs": budget.envs, "n_steps": 8, "batch_size": 64}
-        make_recipe(recipe)
-        return recipe
-
-    def experiment(self, owner: str, budget: Budget) -> Experiment:
-        """Return the arm as an experiment, named after its ``owner``, the study whose folder holds it."""
-        chosen = budget.seeds if budget.seeds is not None else tuple(range(self.seeds))
-        episodes = budget.episodes or self.episodes
+    def experiment(self, budget: Budget) -> Experiment:
+        """Return the arm as an experiment, within a budget."""
+        train = {**self.train, **(SMOKE if budget.smoke else {})}
+        train |= {"n_timesteps": budget.steps} if budget.steps else {}
+        episodes = 24 if budget.smoke else self.episodes
         return Experiment(
-            name=f"{owner}.{self.name}",
+            name=self.name,
             env=self.env,
-            preset=str(ENVIRONMENTS[self.env].get("preset", "default")),
-            params=self.lab,
-            agents=(),
-            train={self.learner: self.recipe(budget)},
-            seeds=chosen,
-            evaluation=Evaluation(
-                episodes=episodes,
-                ledger_episodes=min(50, episodes),
-                trace_episodes=min(200, episodes),
-            ),
+            params=lab_of(self).to_mapping(),
+            train={self.learner: train},
+            seeds=list(budget.seeds or range(2 if budget.smoke else self.seeds)),
+            evaluation=Evaluation(episodes=episodes, trace_episodes=min(200, episodes)),
         )
-
-    def essence(self) -> tuple[Any, ...]:
-        """Return the properties that identify the training, without names."""
-        return self.env, self.lab, repr(sorted(self.train.items())), self.episodes
 
 
 @dataclass(frozen=True)
-class Play(_InLab):
-    """An agent in a lab.
+class Play:
+    """An agent in a lab: the name of its table in the study, and its differences from a level.
 
     Attributes:
-        name: the name of its table within the study.
-        params: differences from the level ``env``.
-        script: name of a scripted agent.
-        settings: constants of the script: fields of ``Manner`` and ``speaks``, for a planner fields of ``Effort``,
-            for the adversary fields of ``Ploy``.
-        arm: alternatively the arm whose trained policies play, one per seed.
+        script: name of a scripted agent; ``settings`` are constants of it.
+        arm: alternatively the arm whose policies play, one per training seed.
         record: the kind of table, a key of ``records.RECORDS``.
-        episodes: number of episodes per agent.
-        first_seed: seed of the first episode.
     """
 
     name: str
-    params: Params = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
     env: str = DEBT
     script: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     arm: Arm | None = None
     record: str = "episodes"
-    episodes: int = 500
-    first_seed: int = FIRST_SEED
+    episodes: int = 1000
+    first_seed: int = 10_000
+
+
+Source = Arm | Play
+NOTHING = Interval(float("nan"), float("nan"), float("nan"))
+
+
+def lab_of(source: Source) -> LabParams:
+    """Return the parameters of a source's labs."""
+    lab: LabParams = LabParams.from_mapping(source.params, base=environment_params(source.env), path="params")
+    return lab
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a run of a study may cost; None keeps the arms' own. ``smoke`` takes seconds and means nothing."""
+
+    seeds: tuple[int, ...] | None = None
+    steps: int | None = None
+    smoke: bool = False
+
+
+@dataclass(frozen=True)
+class Compare:
+    """A number of a study: a column of ``of``, less ``times`` that of ``to``, plus ``plus``.
+
+    Attributes:
+        name: measure and subject.
+        unit: the number's unit.
+        of: the source.
+        column: the column that is averaged; with ``over``, its sum is divided by that of the other column.
+        to: the source to compare with, if any.
+        expected: the sign that the claim expects; 0 outside the claim.
+        matters: the least relevant magnitude.
+        middle: average the middle half.
+        paired: both sources play the same episodes, one table each.
+        where: only rows whose column has this value.
+    """
+
+    name: str
+    unit: str
+    of: Source
+    column: str
+    to: Source | None = None
+    over: str | None = None
+    expected: int = 0
+    matters: float = 0.0
+    middle: bool = False
+    paired: bool = False
+    times: float = 1.0
+    plus: float = 0.0
+    where: tuple[str, float] | None = None
+
+    def found(self, data: StudyData) -> Interval:
+        """Return the number with its 95 % interval."""
+        mine, other = (data.groups(s, self.column, self.where) if s else [] for s in (self.of, self.to))
+        if not sum(map(len, mine)) or (
+            self.to and not sum(map(len, other))
+        ):  # such as an agent that never claims
+            return NOTHING
+        if self.over is not None:
+            wholes = [data.groups(s, self.over, self.where) if s else [] for s in (self.of, self.to)]
+            if self.to is None:
+                found = share_interval(mine, wholes[0])
+            else:
+                found = share_difference((other, wholes[1]), (mine, wholes[0]), paired=self.paired)
+        elif self.to is None:
+            found = (interval if self.middle else mean_interval)(mine)
+        elif self.paired:
+            found = mean_interval([a - self.times * b for a, b in zip(mine, other, strict=True)])
+        else:
+            found = difference(other, mine, middle=self.middle)
+        return Interval(*(number + self.plus for number in found))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A number that was found; see ``Compare``."""
+
+    name: str
+    found: Interval
+    unit: str
+    expected: int = 0
+    matters: float = 0.0
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on the claim's expectation; empty outside the claim."""
+        if not self.expected:
+            return ""
+        low, high = sorted((self.expected * self.found.low, self.expected * self.found.high))
+        return CONFIRMED if low > 0 else REFUTED if high < 0 else NOT_SHOWN
+
+    @property
+    def size(self) -> str:
+        """Whether a number is too small to matter: ``null``, ``small``, ``unclear``, or empty."""
+        low, high = self.found.low, self.found.high
+        if isnan(self.found.value):
+            return "nothing to measure"
+        if self.matters and max(abs(low), abs(high)) < self.matters:
+            return "small" if low > 0 or high < 0 else "null"
+        return "unclear" if low <= 0 <= high else ""
+
+
+def verdict_on(findings: Sequence[Finding]) -> str:
+    """Return the verdict on a claim that expects all of the findings."""
+    verdicts = {finding.verdict for finding in findings if finding.expected}
+    return REFUTED if REFUTED in verdicts else CONFIRMED if verdicts == {CONFIRMED} else NOT_SHOWN
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study.
+
+    Attributes:
+        title: what it is about.
+        claim: one sentence that can be wrong.
+        compares: the numbers that decide.
+        rows: sources by label, and the columns of their means, for the table.
+        more: further findings that no ``Compare`` expresses, and the arms and plays that they need.
+        notes: what a reader should know.
+    """
+
+    title: str
+    claim: str
+    compares: tuple[Compare, ...] = ()
+    rows: Mapping[str, Source] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    more: Callable[[StudyData], Sequence[Finding]] | None = None
+    needs: tuple[Source, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def sources(self) -> list[Source]:
+        """Return all arms, those of plays included, then all plays."""
+        named = [*self.rows.values(), *self.needs]
+        named += [source for one in self.compares for source in (one.of, one.to) if source is not None]
+        named += [source.arm for source in named if isinstance(source, Play) and source.arm is not None]
+        distinct = {(type(source).__name__, source.name): source for source in named}
+        return sorted(distinct.values(), key=lambda source: isinstance(source, Play))
+
+    def score(self, data: StudyData) -> list[Finding]:
+        """Return what was found."""
+        found = [Finding(c.name, c.found(data), c.unit, c.expected, c.matters) for c in self.compares]
+        return [*found, *(self.more(data) if self.more else ())]
+
+
+@dataclass(frozen=True)
+class StudyData:
+    """The tables of a study ``name`` in the folder ``runs``."""
+
+    name: str
+    runs: Path
+
+    def folder(self, arm: Arm) -> RunFolder:
+        """Return the run of an arm, which all studies share."""
+        return RunFolder(self.runs / "arms" / arm.name)
+
+    def table(self, play: Play) -> Path:
+        return self.runs / self.name / f"{play.name}.parquet"
+
+    @cached_property
+    def _read(self) -> dict[Path, Columns]:
+        return {}
+
+    def columns(self, source: Source, training: bool = False) -> Columns:
+        """Return the episodes of an arm's evaluation or training, or the table of a play."""
+        if isinstance(source, Play):
+            path = self.table(source)
+        else:
+            path = self.folder(source).training if training else self.folder(source).episodes
+        if path not in self._read:
+            if not path.exists():
+                raise ConfigError(f"not there yet; allowed: after `solvent study run {self.name}`", file=path)
+            self._read[path] = read_parquet(path)
+        return self._read[path]
+
+    def groups(self, source: Source, name: str, where: tuple[str, float] | None = None) -> list[Any]:
+        """Return a column by training seed."""
+        columns = self.columns(source)
+        if where is not None:
+            rows = columns[where[0]] == where[1]
+            columns = {key: values[rows] for key, values in columns.items()}
+        return [
+            group for agent in np.unique(columns["agent"]) for group in groups_of(columns, str(agent), name)
+        ]
+
+
+ENFORCED = Arm("enforced", "enforced", seeds=10)
+TRACKED = replace(ENFORCED, name="tracked", says="only tracked", params={"debt": {"enforced": False}})
+"""Arms that several studies share."""

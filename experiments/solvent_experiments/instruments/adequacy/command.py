@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from solvent_experiments.artifacts.files import appending, write_json
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config import ConfigError
+from solvent_experiments.console import say, suggest
+from solvent_experiments.files import appending, write_json
 from solvent_experiments.instruments.adequacy import tables
 from solvent_experiments.instruments.adequacy.hook import hook
 from solvent_experiments.instruments.adequacy.incident import incident
@@ -31,7 +32,6 @@ from solvent_experiments.instruments.adequacy.options import (
 from solvent_experiments.instruments.options import Quiet, grouped
 from solvent_experiments.instruments.outputs import Output, require_outputs, require_place
 from solvent_experiments.instruments.terminal import progress, show_table
-from solvent_experiments.run.console import say, suggest
 
 if TYPE_CHECKING:
     from solvent.adequacy.comparison import Comparison
@@ -69,7 +69,6 @@ app = typer.Typer(
 
 - `solvent adequacy evaluate labelled.jsonl`  compares the heuristic with labels and with plain counts
 
-- `solvent adequacy ablation`  compares learners' words with and without it
 """,
 )
 
@@ -436,30 +435,6 @@ def evaluate(
     if out is not None:
         say(f"written: {out}")
     suggest("`solvent adequacy thresholds` learns cut points from these labels.")
-
-
-@app.command()
-def ablation(
-    enforced: Annotated[Path, typer.Argument(metavar="ENFORCED", help="Folder of the run with adequacy.")],
-    tracked: Annotated[
-        Path, typer.Argument(metavar="TRACKED", help="Folder of the run that only tracks it.")
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Folder for figures and words.json.")
-    ] = Path("ablation"),
-) -> None:
-    """Compare the words and overclaims of learners in two runs: adequacy, or debt too, enforced and only tracked.
-
-    Example: `solvent adequacy ablation runs/lab runs/lab_tracked --out ablation`
-    """
-    from solvent_experiments.instruments.adequacy.ablation import compare_words, words_table
-    from solvent_experiments.run.check import tell_altered
-
-    found = compare_words(enforced, tracked, out)
-    show_table(words_table(found))
-    _say(f"written: {out / f'words_{agent}.png'}" for agent in found["agents"])
-    tell_altered([enforced, tracked])
-    suggest(f"`solvent report {shlex.join(map(str, (enforced, tracked)))}` shows both runs on one page.")
 
 
 def _on(told: Callable[[str, int, int], None], before: int, count: int, done: int) -> None:

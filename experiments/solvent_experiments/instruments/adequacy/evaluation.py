@@ -19,7 +19,7 @@ from solvent.adequacy.agreement import agreement, kappa_difference, quadratic_ka
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.labelled import Example, load_examples
 from solvent.adequacy.lexicon import load_lexicon
-from solvent_experiments.measure.table import Table
+from solvent_experiments.table import Table
 
 __all__ = ["COUNTS", "evaluate", "evaluation_table"]
 

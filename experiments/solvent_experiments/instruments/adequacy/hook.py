@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from solvent_experiments.config.documents import ConfigError
-from solvent_experiments.run.console import say
+from solvent_experiments.config import ConfigError
+from solvent_experiments.console import say
 
 __all__ = ["hook"]
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from solvent_experiments.artifacts.files import appending
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config import ConfigError
+from solvent_experiments.console import say, suggest
+from solvent_experiments.files import appending
 from solvent_experiments.instruments.adequacy.options import By
 from solvent_experiments.instruments.outputs import require_place
 from solvent_experiments.instruments.terminal import counted, one_line
-from solvent_experiments.run.console import say, suggest
 
 if TYPE_CHECKING:
     from solvent.adequacy.fmea import Incident

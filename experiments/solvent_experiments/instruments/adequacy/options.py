@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config import ConfigError
+from solvent_experiments.console import say
 from solvent_experiments.instruments.options import SkipBroken, json_object
-from solvent_experiments.run.console import say
 
 if TYPE_CHECKING:
     from solvent.adequacy.judge import Judge

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from solvent_experiments.instruments.terminal import counted, one_line
-from solvent_experiments.measure.table import Table
+from solvent_experiments.table import Table
 
 if TYPE_CHECKING:
     from solvent.adequacy.agreement import Estimate, Rate

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from solvent_experiments.run.console import new_console
+from solvent_experiments.console import new_console
 
 __all__ = ["app"]
 

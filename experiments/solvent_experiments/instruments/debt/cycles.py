@@ -27,8 +27,7 @@ from solvent.lab.tables import tables_for
 from solvent.lab.verbs import VERBS, Verb
 from solvent_agents.agent import act_one, show_labs
 from solvent_agents.rollout import DrawsLots
-from solvent_experiments.cli.compare import make_agent
-from solvent_experiments.config.experiment import environment_params
+from solvent_experiments.config import environment_params, make_agent
 from solvent_experiments.instruments.terminal import counted
 
 __all__ = ["play_cycles"]

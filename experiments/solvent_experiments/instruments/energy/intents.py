@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config import ConfigError
+from solvent_experiments.console import say, suggest
 from solvent_experiments.instruments.outputs import require_place
 from solvent_experiments.instruments.terminal import show_table
-from solvent_experiments.measure.table import Table
-from solvent_experiments.run.console import say, suggest
+from solvent_experiments.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,8 +117,7 @@ def intents_figure(periods: Sequence[IntentPeriod], by: str, zone: str) -> Figur
     from matplotlib.patches import Patch
 
     from solvent.lab.verbs import INTENTS
-    from solvent_experiments.figures.energy import INTENT_COLOURS
-    from solvent_experiments.figures.style import new_figure
+    from solvent_experiments.figures.style import INTENT_COLOURS, new_figure
 
     figure = new_figure(2.4)
     axes = figure.subplots()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config import ConfigError
+from solvent_experiments.console import new_console, say, suggest, visible
 from solvent_experiments.instruments.energy.intents import (
     By,
     Episode,
@@ -21,8 +22,7 @@ from solvent_experiments.instruments.energy.intents import (
     zone_of,
 )
 from solvent_experiments.instruments.terminal import show_table
-from solvent_experiments.measure.table import Table
-from solvent_experiments.run.console import new_console, say, suggest, visible
+from solvent_experiments.table import Table
 
 if TYPE_CHECKING:
     from solvent import LabParams
@@ -211,7 +211,7 @@ def file(ledger: Ledger, env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -
     Example: `solvent proposals file energy_cost_proposals.jsonl`
     """
     from solvent.energy.costs.ledgers import file_proposals, proposals_in
-    from solvent_experiments.config.experiment import environment_params
+    from solvent_experiments.config import environment_params
 
     params, lines = environment_params(env), proposals_in(ledger)  # before a store is made
     with _opened(store, create=True) as opened:
@@ -245,7 +245,7 @@ def register(env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> None:
 
     Example: `solvent proposals register`
     """
-    from solvent_experiments.config.experiment import environment_params
+    from solvent_experiments.config import environment_params
 
     params = environment_params(env)  # before a store is made
     with _opened(store, create=True) as opened:
@@ -257,11 +257,8 @@ def register(env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> None:
 @app.command()
 def prices(
     as_of: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MOMENT",
-            help="Date or time, such as 2026-11-01 or 2026-11-01T12:00:00Z (UTC where no zone is given).",
-        ),
+        datetime.datetime | None,
+        typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="Date or time in UTC."),
     ] = None,
     as_json: AsJson = False,
     store: Store = DEFAULT_STORE,
@@ -270,9 +267,7 @@ def prices(
 
     Example: `solvent proposals prices --as-of 2026-11-01`
     """
-    from solvent_experiments.config.experiment import moment
-
-    when = None if as_of is None else moment(as_of)
+    when = None if as_of is None else as_of.replace(tzinfo=datetime.UTC)
     with _opened(store) as opened:
         rows = opened.prices(when)
     _print_prices(rows, "Prices" if when is None else f"Prices as of {_time(when)}", as_json=as_json)

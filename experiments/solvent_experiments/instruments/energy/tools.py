@@ -33,11 +33,11 @@ from rich.text import Text
 
 from solvent.energy import CATEGORIES, ToolEnergy, energy_for_tool
 from solvent.energy.amounts import number, plain
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config import ConfigError
+from solvent_experiments.console import complain, say
 from solvent_experiments.instruments.terminal import LONGEST as LONGEST_SAID
 from solvent_experiments.instruments.terminal import one_line, printable
-from solvent_experiments.measure.table import Table
-from solvent_experiments.run.console import complain, say
+from solvent_experiments.table import Table
 
 __all__ = ["Listing", "ServerError", "environment_of", "list_tools", "show_tools"]
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from solvent_experiments.artifacts.files import write_atomically, write_json
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config import ConfigError
+from solvent_experiments.console import say, suggest
+from solvent_experiments.files import write_atomically, write_json
 from solvent_experiments.instruments.gate import reviews, tables
 from solvent_experiments.instruments.gate.files import (
     sweep_at,
@@ -32,7 +33,6 @@ from solvent_experiments.instruments.gate.options import (
 from solvent_experiments.instruments.options import grouped
 from solvent_experiments.instruments.outputs import Output, require_outputs
 from solvent_experiments.instruments.terminal import show_table
-from solvent_experiments.run.console import say, suggest
 
 if TYPE_CHECKING:
     from solvent.gate.datasets import Dataset
@@ -348,12 +348,12 @@ def build(
 
     - `solvent gate build --catalogue words.toml --out my-gate`
     """
-    from solvent_experiments.config.experiment import environment_params, load_experiment
+    from solvent_experiments.config import environment_params, load_experiment
     from solvent_experiments.instruments.lab_words import build_words, check_words
 
     if not check and out is None:
         raise ConfigError("--out: got nothing; allowed: the folder to write the files to, or --check")
-    params = environment_params(env) if config is None else load_experiment(config, has_tables=False).params
+    params = environment_params(env) if config is None else load_experiment(config, has_tables=False).lab
     if check:
         if not check_words(params, catalogue, out, model):
             raise typer.Exit(FAILED)

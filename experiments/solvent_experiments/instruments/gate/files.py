@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from solvent_experiments.artifacts.files import sha256, write_json
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config import ConfigError
+from solvent_experiments.files import sha256, write_json
 from solvent_experiments.instruments.outputs import Output
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def write_manifest(
     out: Path, data: Dataset, dataset: Path, embedder: SentenceEmbedder, arguments: Mapping[str, Any]
 ) -> None:
     """Write the manifest of ``out``: data set, model, arguments, packages."""
-    from solvent_experiments.artifacts.manifest import now, surroundings
+    from solvent_experiments.folder import now, surroundings
 
     about = {"name": dataset.name, "format": data.format, "sha256": data.sha256, "skipped": data.skipped}
     package = getattr(embedder, "package", None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config import ConfigError
 from solvent_experiments.instruments.options import Quiet, SkipBroken
 
 if TYPE_CHECKING:

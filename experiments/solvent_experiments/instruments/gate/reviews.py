@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from solvent_experiments.artifacts.files import write_atomically
+from solvent_experiments.console import say
+from solvent_experiments.files import write_atomically
 from solvent_experiments.instruments.gate import tables
 from solvent_experiments.instruments.gate.options import Measuring, OracleName, oracle_of
 from solvent_experiments.instruments.options import grouped
 from solvent_experiments.instruments.outputs import Output, require_outputs, require_place
 from solvent_experiments.instruments.terminal import counted, show_table
-from solvent_experiments.run.console import say
 
 if TYPE_CHECKING:
     from solvent.gate.judged import Judged

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from solvent_experiments.instruments.terminal import one_line
-from solvent_experiments.measure.table import Table
+from solvent_experiments.table import Table
 
 if TYPE_CHECKING:
     from solvent.gate.calibration import Rate

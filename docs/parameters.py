@@ -1,0 +1,92 @@
+"""The lab's settings as a Markdown page, generated from the parameters.
+
+``python docs/parameters.py > docs/parameters.md`` updates it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from solvent.lab.params import LabParams
+from solvent.lab.settings import ParamGroup
+
+_HEAD = """\
+# Parameters
+
+Every setting of the lab, with its default in `Solvent/Debt-v0`. This page is written by
+`python docs/parameters.py > docs/parameters.md`. To change a default, edit the group of
+settings in the file of its mechanism, `envs/solvent/lab/mechanisms/`; vocabulary, budget and observation belong
+to no mechanism and are in `envs/solvent/lab/params.py`.
+
+Give differences from the defaults, nested as the headings are:
+`gymnasium.make("Solvent/Debt-v0", params={"debt": {"threshold": 1.0}})`, or the same under `params:` in a YAML config.
+A source of *document* means that the number comes from a source document ("Epistemic Debt Enforcement", "Action Cost:
+The Energy Model", "Deterministic Policy Gates for Stochastic Systems") and stays; *measured* numbers may be tuned.
+"""
+
+
+def parameters_page() -> str:
+    parts = [_HEAD]
+    for path, group in _groups("", LabParams()):
+        first_line = (type(group).__doc__ or "").splitlines()[0]
+        parts.append(f"## `{path}`\n\n{first_line}\n")
+        parts.append("\n".join(_table(group)) + "\n")
+    return "\n".join(parts)
+
+
+def _groups(path: str, group: ParamGroup) -> Iterator[tuple[str, ParamGroup]]:
+    """Yield every group with settings of its own, depth first."""
+    fields = dataclasses.fields(group)  # type: ignore[arg-type]
+    if any(field.metadata for field in fields):
+        yield path, group
+    for field in fields:
+        if not field.metadata:
+            yield from _groups(f"{path}.{field.name}".lstrip("."), getattr(group, field.name))
+
+
+def _table(group: ParamGroup) -> Iterator[str]:
+    hints = typing.get_type_hints(type(group))
+    yield "| setting | default | unit | allowed | source | what it is |"
+    yield "|---|---|---|---|---|---|"
+    for field in dataclasses.fields(group):  # type: ignore[arg-type]
+        if field.metadata:
+            about = field.metadata
+            default, allowed = shown(getattr(group, field.name)), _allowed(hints[field.name], about)
+            yield f"| `{field.name}` | {default} | {about['unit']} | {allowed} | {about['source']} | {about['doc']} |"
+
+
+def shown(value: Any) -> str:
+    """Return a setting's value as YAML has it, or ``empty``."""
+    if value in (None, "", ()):
+        return "empty"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return ", ".join(shown(item) for item in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _allowed(hint: Any, about: Mapping[str, Any]) -> str:
+    if isinstance(hint, types.UnionType):
+        return _allowed(typing.get_args(hint)[0], about) + "; or empty"
+    if typing.get_origin(hint) is tuple:
+        item = typing.get_args(hint)[0]
+        if item is str:
+            return "any of " + ", ".join(about["choices"]) if about["choices"] else "a list of names"
+        return f"a list, each {_allowed(item, about)}"
+    if about["choices"]:
+        return " or ".join(about["choices"])
+    if hint is bool:
+        return "true or false"
+    if hint is str:
+        return f"a {about['unit']}"
+    lowest = f"above {about['above']:g}" if about["above"] > about["low"] else f"{about['low']:g}"
+    return f"{lowest} to {about['high']:.7g}"
+
+
+if __name__ == "__main__":
+    print(parameters_page(), end="")

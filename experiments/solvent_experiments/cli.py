@@ -1,0 +1,439 @@
+"""The command line, ``solvent``. Commands import heavy modules when they are called.
+
+Errors are one line on stderr and exit code 2. A failed run exits with 1, a stopped one with 130.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from solvent_experiments.console import complain, new_console, say, suggest
+from solvent_experiments.desk.command import desk
+from solvent_experiments.instruments.adequacy.command import app as adequacy
+from solvent_experiments.instruments.debt.command import app as debt
+from solvent_experiments.instruments.energy.commands import explain, tools
+from solvent_experiments.instruments.energy.proposals import app as proposals
+from solvent_experiments.instruments.gate.command import app as gate
+from solvent_experiments.instruments.options import Quiet
+from solvent_experiments.language.command import app as llm
+from solvent_experiments.language.serve import serve
+from solvent_experiments.studies.command import app as study
+
+PROG = "solvent"
+USAGE, BROKEN, STOPPED = 2, 1, 130
+
+app = typer.Typer(
+    name=PROG,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""A lab in which an agent may believe only what it has paid for: train agents, compare them, watch
+    them, play.
+
+Start here:
+
+- `solvent run configs/quickstart.yaml`  trains PPO and compares it with scripted agents (some minutes)
+
+- `solvent play`  lets you run the lab yourself
+
+- `solvent evaluate honest random`  compares two scripted agents (seconds)
+""",
+)
+for name, group in {
+    "debt": debt, "proposals": proposals, "gate": gate, "adequacy": adequacy, "study": study, "llm": llm,
+}.items():  # fmt: skip
+    app.add_typer(group, name=name)
+for command in (tools, explain, serve, desk):
+    app.command()(command)
+
+Env = Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")]
+Runs = Annotated[
+    list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs.", show_default=False)
+]
+debugging = False
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from solvent import __version__
+
+        say(f"solvent {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[  # noqa: ARG001
+        bool | None,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit."),
+    ] = None,
+) -> None:
+    global debugging  # noqa: PLW0603 - an option of all commands
+    debugging = debug
+
+
+@app.command()
+def run(
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG", help="YAML file of the experiment.", show_default=False)
+    ],
+    seeds: Annotated[
+        str | None,
+        typer.Option(help="Training seeds in place of the config's: `0,1,2` or `0-4`.", show_default=False),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Agents at a time.  [default: one per core]", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write.  [default: runs/NAME]", show_default=False)
+    ] = None,
+    backend: Annotated[
+        Literal["processes", "ray"], typer.Option(help="Processes of this machine, or a Ray cluster.")
+    ] = "processes",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Ray cluster to use, or `auto` for the one that this machine belongs to.  [default: start one here]",
+            show_default=False,
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Move an existing run aside and start over.")
+    ] = False,
+) -> None:
+    """Run an experiment: train every seed, evaluate every agent on the same episodes, draw the figures.
+
+    The same command resumes a run that was stopped (Ctrl-C) or failed: finished agents and seeds are skipped,
+    interrupted ones start again.
+
+    Examples:
+
+    - `solvent run configs/quickstart.yaml`
+
+    - `solvent run configs/quickstart.yaml --seeds 0-9 --out runs/ten-seeds`
+
+    - `solvent run configs/quickstart.yaml --seeds 0-9 --backend ray --address 10.0.0.1:6379`
+    """
+    from solvent_experiments.config import ConfigError, load_experiment, parse_seeds
+
+    if address is not None and backend != "ray":
+        raise ConfigError(f"got {address!r:.80}; allowed: with --backend ray alone", key="--address")
+    experiment = load_experiment(config, seeds=None if seeds is None else parse_seeds(seeds))
+    from solvent_experiments.run import (
+        Pool,
+        run_experiment,
+        show_results,
+    )  # after the checks, which need no learner
+
+    pool: Pool | None = None
+    if backend == "ray":
+        try:
+            from solvent_experiments.ray import RayPool
+        except ModuleNotFoundError as error:
+            from solvent.extras import install
+
+            raise ConfigError(
+                f"needs the package {error.name}: {install('ray')}", key="--backend ray"
+            ) from None
+        pool = RayPool(address, jobs or os.cpu_count() or 1)
+    root = out if out is not None else Path("runs") / experiment.name
+    folder = run_experiment(experiment, root, pool=pool, jobs=jobs, quiet=quiet, fresh=fresh)
+    show_results(folder, new_console())
+    suggest(
+        f"`solvent report {shlex.quote(str(root))}` writes a page with figures and an episode to step through."
+    )
+
+
+@app.command()
+def evaluate(
+    agents: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="AGENT...",
+            help="Names of scripted agents, paths of trained policies (policy.safetensors), or names of shipped "
+            "ones (ppo:Solvent/Tiny-v0).",
+            show_default=False,
+        ),
+    ],
+    env: Env = "Solvent/Debt-v0",
+    episodes: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Number of episodes, one per seed.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, max=2**31, help="Seed of the first episode.")] = 10_000,
+    out: Annotated[
+        Path | None, typer.Option(help="Parquet file for the episodes.", show_default=False)
+    ] = None,
+) -> None:
+    """Evaluate agents, all on the same episodes, and show a table.
+
+    Examples:
+
+    - `solvent evaluate honest hermit --episodes 200`
+
+    - `solvent evaluate runs/quickstart/ppo/seed-0/policy.safetensors honest`
+    """
+    from solvent_experiments import evaluation as played
+    from solvent_experiments.config import ConfigError, Evaluation, environment_params, make_agent
+    from solvent_experiments.console import Progress
+    from solvent_experiments.folder import joined, owned, write_parquet
+    from solvent_experiments.summary import result_tables, summary
+
+    params = environment_params(env)
+    if out is not None and out.exists():
+        raise ConfigError("exists already; allowed: a new file", file=out, key="--out")
+    chosen = Evaluation(episodes=episodes, slow_episodes=episodes, first_seed=seed, trace_episodes=0)
+    parts = []
+    made = {name: make_agent(name, params) for name in agents}
+    with Progress(new_console()) as shown:
+        for name, agent in made.items():
+
+            def on_progress(done: int, total: int, name: str = name) -> None:
+                shown.update(name, done / total, f"{done:,} of {total:,} episodes")
+
+            found = played.evaluate(agent, params, chosen, on_progress=on_progress)
+            parts.append(owned(found.episodes if found else {}, name))
+    if out is not None:
+        write_parquet(out, joined(parts))
+    for table in result_tables(
+        summary(joined(parts), params), title=f"{env}, seeds {seed} to {seed + episodes - 1}"
+    ):
+        new_console().print(table.terminal())
+    watched = shlex.join(["--env", env, "--agent", agents[0], "--seed", str(seed)])
+    suggest(f"`solvent play {watched}` shows the first of these episodes.")
+
+
+@app.command()
+def play(
+    env: Env = "Solvent/Debt-v0",
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            help="Watch this agent (name, or path of a policy) instead of playing.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the lab.")] = 0,
+    delay: Annotated[
+        float, typer.Option(min=0.0, max=3600.0, help="Seconds between the actions of a watched agent.")
+    ] = 0.5,
+) -> None:
+    """Run the lab yourself in the terminal, or watch an agent run it.
+
+    Choose by number or word, such as `screen etoposide 0.5`. `?` explains the rule that bites; the end is a debrief.
+
+    Examples:
+
+    - `solvent play --seed 7`
+
+    - `solvent play --env Solvent/Lab-v0 --agent honest --delay 1`
+    """
+    from solvent_experiments.play import play_episode
+
+    play_episode(env, agent, seed, delay, console=new_console())
+
+
+@app.command()
+def solve(
+    env: Env = "Solvent/Tiny-v0",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write policy and values to.", show_default=False)
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Solve a small lab exactly: the best expected return of any policy that doesn't know the truth.
+
+    Every outcome of every action is forced through the compiled step, and backward induction solves the
+    resulting process. `policy.npz` is the optimal policy, `states.parquet` has the value of every state.
+
+    Example: `solvent solve --out runs/tiny`
+    """
+    from solvent_experiments.config import environment_params
+    from solvent_experiments.solve import solve_lab
+
+    solve_lab(environment_params(env), out, console=new_console(), quiet=quiet)
+    suggest(f"`solvent evaluate exact honest --env {env}` sets a script beside the optimum.")
+
+
+@app.command()
+def figures(runs: Runs) -> None:
+    """Draw the figures of finished runs again, from their tables alone.
+
+    Example: `solvent figures runs/quickstart`
+    """
+    from solvent_experiments.figures import draw_all
+    from solvent_experiments.folder import RunFolder
+
+    for root in runs:
+        RunFolder(root).read_manifest()  # a run that is not finished has no figures yet
+        for path in draw_all(RunFolder(root)):
+            say(str(path))
+    suggest(f"`solvent report {shlex.join(map(str, runs))}` shows them on a page, with an episode.")
+
+
+@app.command()
+@llm.command()
+def report(
+    runs: Runs,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="The page.  [default: report.html in the run's folder; of several runs, here]",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Write one HTML page about finished runs: tables, figures, config, and an episode to step through.
+
+    The page needs no network and no other file.
+
+    Examples:
+
+    - `solvent report runs/quickstart`
+
+    - `solvent report runs/debt runs/lab --out both.html`
+    """
+    from solvent_experiments.report import write_report
+
+    path = write_report(runs, out)
+    say(f"{path}  {path.stat().st_size / 2**20:.1f} MB")
+    suggest(f"open {path.resolve().as_uri()} in a browser; the page needs no network.")
+
+
+@app.command()
+def leaderboard(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="Folders of finished runs, each with `oracle` among its agents, or a leaderboard's JSON.",
+            show_default=False,
+        ),
+    ],
+    form: Annotated[
+        Literal["terminal", "markdown", "json"], typer.Option("--format", help="Form of the table.")
+    ] = "terminal",
+    env: Annotated[
+        str | None, typer.Option(help="Only this level, without commands.", show_default=False)
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.md", help="Write the table between the markers of this file.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Compare the agents of finished runs on all levels, each scored against the oracle of its run.
+
+    The score is 100 times an agent's return over the oracle's; doing nothing scores 0.
+
+    Examples:
+
+    - `solvent leaderboard runs/quickstart runs/lab --format json > docs/results/leaderboard.json`
+
+    - `solvent leaderboard docs/results/leaderboard.json --env Solvent/Lab-v0 --into README.md`
+    """
+    from solvent_experiments.leaderboard import leaderboard_table, read_entries, write_between
+
+    entries = read_entries(runs)
+    table = leaderboard_table(entries, env)
+    if into is not None:
+        write_between(into, table.markdown())
+        say(str(into))
+    elif form == "terminal":
+        new_console().print(table.terminal())
+        suggest("`--format json` keeps the numbers, `--into README.md` writes the table into a page.")
+    else:
+        say(json.dumps(entries, indent=2) if form == "json" else table.markdown())
+
+
+@app.command()
+def envs() -> None:
+    """List the environments and their sizes."""
+    from solvent import ENVIRONMENTS
+    from solvent.lab.actions import action_table
+    from solvent.lab.observation import observation_fields
+    from solvent_experiments.config import environment_params
+    from solvent_experiments.table import Table
+
+    rows = []
+    for env in ENVIRONMENTS:
+        lab = environment_params(env)
+        sizes = (len(lab.assay.compounds), lab.budget.wells, lab.budget.heartbeats, lab.slots)
+        shapes = (len(action_table(lab)), len(observation_fields(lab)))
+        rows.append((env, *map(str, sizes + shapes), f"{lab.ceiling:g}"))
+    headings = ("id", "compounds", "wells", "heartbeats", "slots", "actions", "observed", "most bits")
+    caption = "Slots: most actions per heartbeat. Most bits: all that can be known, a bound on every return."
+    new_console().print(Table(headings, tuple(rows), caption=caption).terminal())
+    suggest("`solvent play --env ID` runs one by hand, `solvent explain --env ID` tells its rules.")
+
+
+@contextlib.contextmanager
+def _one_line() -> Iterator[None]:
+    """Turn errors that a user can correct into one line."""
+    try:
+        yield
+    except BrokenPipeError:  # the reader closed the pipe, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(STOPPED)
+    except (OSError, ValueError) as error:  # ConfigError and ParamError are ValueErrors
+        if debugging:
+            raise
+        if isinstance(error, OSError) and error.filename is not None:
+            _fail(f"{error.filename}: {error.strerror}", USAGE)
+        _fail(str(error), USAGE)
+    except KeyboardInterrupt:
+        _fail("stopped", STOPPED)
+    except Exception as error:
+        kind = type(error).__name__
+        if kind == "Interrupted":
+            _fail("stopped; the same command resumes it", STOPPED)
+        if debugging:
+            raise
+        _fail(str(error) if kind == "BrokenRunError" else f"{kind}: {error} (--debug shows where)", BROKEN)
+
+
+def _fail(text: str, code: int) -> None:
+    sys.stdout.flush()
+    for line in text.splitlines() if code == BROKEN else [text]:
+        complain(line)
+    sys.exit(code)
+
+
+class _Complaints(logging.Handler):
+    """Where logged warnings go; like errors, they may quote a stranger's text."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        complain(record.getMessage())
+
+
+def main() -> None:
+    # Typer vendors Click or imports the public one, depending on its version.
+    usage_error: Any = typer.BadParameter.__base__
+    logging.lastResort = _Complaints(logging.WARNING)
+    with _one_line():
+        try:
+            code = app(sys.argv[1:] or ["--help"], prog_name=PROG, standalone_mode=False)
+        except typer.Abort:
+            code = STOPPED
+        except usage_error as error:
+            command = error.ctx.command_path if error.ctx else PROG
+            said = error.format_message()
+            _fail(f"{said if said.endswith(('.', '?')) else said + '.'} See: {command} --help", USAGE)
+        if code == STOPPED:
+            _fail("stopped", STOPPED)
+        sys.exit(code)

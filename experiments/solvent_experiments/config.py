@@ -1,0 +1,351 @@
+"""Experiment files: YAML with strict keys, checked before anything is written.
+
+A file gives differences from an environment's parameters and from its recipes; an ``Experiment`` is complete.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from solvent import ENVIRONMENTS, LabParams, ParamError, preset
+from solvent.inputs import read_input, strict_json
+from solvent.lab.settings import nearest
+
+if TYPE_CHECKING:
+    from solvent_agents.agent import Agent
+
+MOST_YAML, MOST_JSON = 2**20, 2**24  # bytes
+MOST_VALUES, DEEPEST = 50_000, 32
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+OF_A_RUN = re.compile(r"figures|.*\.(html|json|parquet|yaml)", re.IGNORECASE)
+SEED_LIMIT = 2**32
+MOST_SEEDS = 10_000
+
+Seed = Annotated[int, Field(ge=0, lt=SEED_LIMIT, strict=True)]
+Count = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
+
+
+class ConfigError(ValueError):
+    """An input that can't be used. The message is one line: file, key, the value and the allowed ones."""
+
+    def __init__(self, problem: str, *, file: Path | None = None, key: str = "") -> None:
+        self.problem, self.key = problem, key
+        places = [str(place) for place in (file, key) if place]
+        super().__init__(" ".join(": ".join([*places, problem]).split()))
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML that reads ``1e-8`` as a number and refuses a key that is given twice."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise yaml.MarkedYAMLError(problem=f"{twice!r:.60} is given twice", problem_mark=node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)[eE][-+]?[0-9]+$"),
+    list("-+0123456789."),
+)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the mapping in a YAML file; raise ConfigError if the file is missing, broken, or too large."""
+    text = _text(path, "a YAML file", MOST_YAML)
+    try:
+        data = yaml.load(text, _Loader)
+        _measure(data)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f", line {mark.line + 1}" if mark else ""
+        raise ConfigError(f"broken YAML{line}: {error.problem or error.context}", file=path) from None
+    except (yaml.YAMLError, ValueError) as error:  # a month of a date, a number of 5,000 digits
+        raise ConfigError(f"broken YAML: {error}", file=path) from None
+    except RecursionError:
+        raise ConfigError(f"nested too deeply; allowed: {DEEPEST} levels", file=path) from None
+    if not isinstance(data, dict):
+        got = "an empty file" if data is None else f"{data!r:.60}"
+        raise ConfigError(f"got {got}; allowed: a mapping of keys", file=path)
+    return data
+
+
+def _measure(data: Any) -> None:
+    """Raise ValueError if a few aliases of aliases stand for more values than there is time for."""
+    waiting, values = [(data, 0)], 0
+    while waiting:
+        value, depth = waiting.pop()
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        values += 1
+        if values > MOST_VALUES or depth > DEEPEST:
+            raise ValueError(f"more than {MOST_VALUES:,} values, or nested deeper than {DEEPEST} levels")
+        waiting += [(item, depth + 1) for item in inner]
+
+
+def read_json(path: Path, what: str) -> Any:
+    """Return the value in a strict JSON file; ``what`` says what is allowed."""
+    try:
+        return strict_json(_text(path, what, MOST_JSON))
+    except ConfigError:
+        raise
+    except ValueError as error:
+        raise ConfigError(f"broken JSON ({error}); allowed: {what}", file=path) from None
+
+
+def _text(path: Path, what: str, most: int) -> str:
+    try:
+        return read_input(path, most).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise ConfigError(f"no such file; allowed: {what}", file=path) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"not a text in UTF-8 ({error.reason}); allowed: {what}", file=path) from None
+    except OSError as error:
+        raise ConfigError(f"can't be read ({error.strerror}); allowed: {what}", file=path) from None
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class Evaluation(_Strict):
+    """The evaluation, on the same episodes for all agents."""
+
+    episodes: Count = 1000
+    # Number of first episodes that agents play which take long to decide: planner and oracle.
+    slow_episodes: Count = 400
+    # Far from the training seeds; an experiment refuses an overlap.
+    first_seed: Seed = 10_000
+    # Number of first episodes whose actions are traced and whose events go into ledgers.
+    trace_episodes: Annotated[int, Field(ge=0, le=100_000, strict=True)] = 200
+    # Makes other seeds of these, which nobody can practise with who doesn't know it.
+    salt: str = ""
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        from solvent_agents.language.calls import salted
+
+        public = range(self.first_seed, self.first_seed + self.episodes)
+        return [salted(self.salt, seed) for seed in public] if self.salt else public
+
+
+class LanguageModel(_Strict):
+    """A language model that has played, and how. Its transcripts are in the run's folder."""
+
+    model: str
+    base_url: str | None = None
+    beliefs: Literal["shown", "hidden"] = "shown"
+    corrections: bool = True
+    explanation: bool = True
+    tools: Literal["native", "text"] = "native"
+    options: dict[str, Any] = {}
+
+
+class Experiment(_Strict):
+    """An experiment. ``load_experiment`` completes it, so that ``model_dump`` is a config that runs anywhere."""
+
+    name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
+    env: str = "Solvent/Debt-v0"
+    # Differences from the environment's parameters, as for ``gymnasium.make``; in a complete experiment all of them.
+    params: dict[str, Any] = {}
+    agents: list[str] = []
+    train: dict[str, dict[str, Any] | None] = {}
+    language: dict[str, LanguageModel] = {}
+    seeds: Annotated[list[Seed], Field(min_length=1, max_length=MOST_SEEDS)] = [0]
+    evaluation: Evaluation = Evaluation()
+
+    @functools.cached_property
+    def lab(self) -> LabParams:
+        """The parameters of every lab."""
+        lab: LabParams = LabParams.from_mapping(self.params, base=environment_params(self.env), path="params")
+        return lab
+
+    @property
+    def mark(self) -> str:
+        """The mechanisms that are tracked without consequence, or lacking, against the level; usually empty."""
+        return departures(self.lab, environment_params(self.env))
+
+
+def load_experiment(path: Path, *, seeds: Sequence[int] | None = None, has_tables: bool = True) -> Experiment:
+    """Return the complete experiment in a file.
+
+    Args:
+        path: the file; recipes lie beside it in ``hyperparameters/``.
+        seeds: replace those of the file.
+        has_tables: False while a gate's tables are yet to be built.
+
+    Raises:
+        ConfigError: the config, or a recipe that it names, can't be used.
+    """
+    given = read_yaml(path)
+    if seeds is not None:
+        given = {**given, "seeds": list(seeds)}
+    try:
+        experiment = Experiment.model_validate(given)
+        _check(experiment, has_tables=has_tables)
+        train = {
+            name: _recipe(path, name, changes or {}, experiment.env)
+            for name, changes in experiment.train.items()
+        }
+    except ValidationError as error:
+        problem, key = _first_problem(error)
+        raise ConfigError(problem, file=path, key=key) from None
+    except ParamError as error:
+        raise ConfigError(error.problem, file=path, key=error.path) from None
+    return experiment.model_copy(update={"params": experiment.lab.to_mapping(), "train": train})
+
+
+def _first_problem(error: ValidationError) -> tuple[str, str]:
+    """Return what is wrong and at which key."""
+    first = error.errors(include_url=False)[0]
+    *parents, last = first["loc"]
+    key = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        models: dict[Any, type[BaseModel]] = {(): Experiment, ("evaluation",): Evaluation}
+        model = models.get(tuple(parents), LanguageModel)
+        return "unknown key" + nearest(str(last), model.model_fields), key
+    if first["type"] == "missing":
+        return "missing; it has no default", key
+    allowed = first["msg"].removeprefix("Input should be ").replace("a valid integer", "a whole number")
+    return f"got {first['input']!r:.80}; allowed: {allowed}", key
+
+
+def _check(experiment: Experiment, *, has_tables: bool) -> None:
+    """Raise ParamError for what can't be run; its path is the key."""
+    if experiment.env not in ENVIRONMENTS:
+        raise ParamError(
+            "env", f"unknown environment {experiment.env!r}" + nearest(experiment.env, ENVIRONMENTS)
+        )
+    lab = experiment.lab
+    if lab.gate.enabled and has_tables:
+        from solvent.lab.tables import tables_for
+        from solvent.lab.words.sentences import sentences_of
+
+        tables_for(lab)
+        sentences_of(lab)  # the log of the first verdict needs the words
+    seeds, evaluated = experiment.seeds, experiment.evaluation.seeds
+    if twice := next((seed for seed in seeds if seeds.count(seed) > 1), None):
+        raise ParamError("seeds", f"got {twice} twice; allowed: distinct numbers")
+    if shared := [seed for seed in seeds if seed in evaluated]:
+        said = (
+            f"got {shared[0]}; allowed: no seed of an evaluation episode ({evaluated[0]} to {evaluated[-1]})"
+        )
+        raise ParamError("seeds", said)
+    if not (experiment.agents or experiment.train or experiment.language):
+        raise ParamError("agents", "got none, and nothing to train; allowed: at least one of either")
+    for i, name in enumerate(experiment.agents):
+        known_agent(name, f"agents[{i}]")
+        if name in experiment.agents[:i]:
+            raise ParamError(f"agents[{i}]", f"got {name!r} twice; allowed: once")
+    if "exact" in experiment.agents:
+        from solvent_agents.exact.optimum import known_optimum
+
+        if known_optimum(lab) is None:
+            said = "exact has no solution for this lab; allowed: with Solvent/Tiny-v0 as it is"
+            raise ParamError(f"agents[{experiment.agents.index('exact')}]", said)
+    taken = {name.casefold() for name in experiment.agents}  # some file systems ignore case
+    for key, name in [("train", n) for n in experiment.train] + [
+        ("language", n) for n in experiment.language
+    ]:
+        if not NAME.fullmatch(name) or OF_A_RUN.fullmatch(name) or name.casefold() in taken:
+            allowed = "a name of its own, of letters, digits, '.', '_', '-', that no file of a run could have"
+            raise ParamError(f"{key}.{name}", f"names a folder; allowed: {allowed}")
+        taken.add(name.casefold())
+
+
+def _recipe(path: Path, name: str, changes: Mapping[str, Any], env: str) -> dict[str, Any]:
+    """Return a complete recipe: the algorithm, the number of steps, and the hyperparameters.
+
+    A mapping with an ``algorithm`` is complete. Any other lists differences from the environment's entry in
+    ``hyperparameters/NAME.yml`` beside the config, where NAME is the learner's or that given as ``recipe``.
+    """
+    from solvent_agents.learning.recipe import Recipe
+
+    key, recipe = f"train.{name}", dict(changes)
+    if "algorithm" not in changes:
+        base = recipe.pop("recipe", name)
+        file = path.parent / "hyperparameters" / f"{base}.yml"
+        if not isinstance(base, str) or not NAME.fullmatch(base) or not file.is_file():
+            known = ", ".join(sorted(found.stem for found in file.parent.glob("*.yml"))) or "none is there"
+            raise ParamError(
+                key,
+                f"no recipe {base!r:.60} in {file.parent}; allowed: {known}, or a mapping with an algorithm",
+            )
+        entries = read_yaml(file)
+        if not isinstance(entries.get(env), Mapping):
+            raise ConfigError(f"no recipe for {env}; it has: {', '.join(map(str, entries))}", file=file)
+        recipe = {"algorithm": _algorithm(base), **entries[env], **recipe}
+    return Recipe.from_mapping(recipe, path=key).to_mapping()
+
+
+def _algorithm(name: str) -> str:
+    """Return the algorithm of a recipe file by its name: MaskablePPO for ``maskable_ppo.yml``."""
+    from solvent_agents.learning.recipe import ALGORITHMS
+
+    found = {algorithm.lower(): algorithm for algorithm in ALGORITHMS}.get(name.replace("_", "").lower())
+    return found or name
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Return the seeds in ``0,1,2``, ``0-4`` or a mix of both."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([0-9]{1,10})(?:-([0-9]{1,10}))?\s*", part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if first > last or last >= SEED_LIMIT or last - first >= MOST_SEEDS:
+            allowed = (
+                f"whole numbers from 0 and rising ranges of at most {MOST_SEEDS:,}, such as 0,1,2 or 0-4"
+            )
+            raise ConfigError(f"got {text!r:.80}; allowed: {allowed}", key="--seeds")
+        seeds += range(first, last + 1)
+    return tuple(seeds)
+
+
+def environment_params(env: str) -> LabParams:
+    """Return the parameters of an environment id, with or without its module (``solvent:Solvent/Debt-v0``)."""
+    name = env.removeprefix("solvent:")
+    if name not in ENVIRONMENTS:
+        raise ConfigError(f"unknown environment {env!r:.80}" + nearest(name, ENVIRONMENTS))
+    return preset(str(ENVIRONMENTS[name].get("preset", "default")))
+
+
+def departures(params: LabParams, level: LabParams) -> str:
+    """Return a line that names what a lab tracks without consequence, and what it lacks of its level."""
+    parts = ("energy", "proposals", "gate", "adequacy")
+    off = [name for name in parts if getattr(level, name).enabled and not getattr(params, name).enabled]
+    said = (
+        [f"CONTAMINATED: {' and '.join(params.unenforced)} tracked and not enforced"]
+        if params.unenforced
+        else []
+    )
+    return "; ".join([*said, *([f"switched off: {', '.join(off)}"] if off else [])])
+
+
+def known_agent(name: str, key: str = "") -> None:
+    """Raise ParamError, with the nearest name, for an unknown agent that needs no training."""
+    from solvent_agents import PLAYERS
+
+    if name not in PLAYERS:
+        raise ParamError(key, f"unknown agent {name!r:.80}" + nearest(name, PLAYERS))
+
+
+def make_agent(name: str, params: LabParams) -> Agent:
+    """Return a scripted agent by name, or a trained one by path or shipped name (``ppo:Solvent/Tiny-v0``)."""
+    from solvent_agents.learning.shipped import is_shipped_name, shipped_policy
+
+    path = shipped_policy(name) if is_shipped_name(name) else Path(name)
+    if path.suffix in (".safetensors", ".json") or len(path.parts) > 1 or path.is_file():
+        from solvent_agents.learning.learned import LearnedAgent
+
+        return LearnedAgent.load(path, params)
+    from solvent_agents import PLAYERS
+
+    known_agent(name)
+    return PLAYERS[name](params, 0)

@@ -1,0 +1,111 @@
+"""Evaluation: every agent plays the same episodes.
+
+The first episodes also leave a trace of every action and ledgers of their events: refusals, deferrals, proposals and
+verdicts of the gate, depending on the level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent import LabParams
+from solvent.lab.info import names_of
+from solvent.lab.ledger import logs_of
+from solvent.lab.mechanism import LogEvent
+from solvent_agents import rollout
+from solvent_agents.agent import Agent, TakesTime
+from solvent_experiments.config import Evaluation
+from solvent_experiments.folder import Columns, flatten, joined
+
+BATCH = 256
+KINDS: dict[str, type[np.generic]] = {
+    **dict.fromkeys(("action", "wells", "heartbeat"), np.int32),
+    **dict.fromkeys(("refusal", "event", "hour", "slot", "verb", "obstacle", "discomfort"), np.int8),
+    **dict.fromkeys(("proposed_verb", "strictness", "verdict", "policy", "wording"), np.int8),
+    **dict.fromkeys(("reviews_approved", "reviews_declined", "incident", "approvals"), np.int16),
+    **dict.fromkeys(("closed", "unsupported", "right"), np.bool_),
+}
+"""Types of a trace's columns; all others are float32."""
+
+
+class Evaluated(NamedTuple):
+    """One row per episode, one row per action of the traced episodes, and ledgers by file name."""
+
+    episodes: Columns
+    traces: Columns
+    ledgers: dict[str, list[LogEvent]]
+
+
+def evaluate(
+    agent: Agent,
+    params: LabParams,
+    evaluation: Evaluation,
+    *,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Evaluated | None:
+    """Play the evaluation's episodes, one per seed; return None if stopped before the end.
+
+    Agents that take long over a decision play ``slow_episodes`` of them.
+    """
+    slow = isinstance(agent, TakesTime)
+    seeds = evaluation.seeds[: evaluation.slow_episodes] if slow else evaluation.seeds
+    batch = agent.labs_at_once if isinstance(agent, TakesTime) else BATCH
+    ledgers: dict[str, list[LogEvent]] = {log.file: [] for log in logs_of(params)}
+    parts, traces, done = [], [], 0
+    on_progress(0, len(seeds))
+    while done < len(seeds):
+        if should_stop():
+            return None
+        chosen = [int(seed) for seed in seeds[done : done + batch]]
+        events = _Events(params, chosen[: max(0, evaluation.trace_episodes - done)])
+        (part,) = rollout.generate(
+            agent, params, chosen, batch=batch, trace=True, traced=len(events.seeds), on_step=events.add
+        )
+        for name, found in events.in_order():
+            ledgers[name] += found
+        traces.append(_long(part.pop("trace"), chosen))
+        parts.append(flatten(part))
+        done += len(chosen)
+        on_progress(done, len(seeds))
+    episodes = joined(parts)
+    return Evaluated({"episode_seed": episodes.pop("seed"), **episodes}, joined(traces), ledgers)
+
+
+class _Events:
+    """The events of a batch's first labs, those with ``seeds``; a log lists an episode's events one after another."""
+
+    def __init__(self, params: LabParams, seeds: list[int]) -> None:
+        self.seeds = seeds
+        self._names, self._logs = names_of(params), logs_of(params)
+        self._found: list[list[tuple[str, list[LogEvent]]]] = [[] for _ in seeds]
+
+    def add(self, envs: Any, running: NDArray[np.bool_], ends: NDArray[np.bool_]) -> None:
+        """Add the events of the action that the ``running`` labs have taken; ``ends`` marks the labs it ended."""
+        batch, mine = envs.batch, running[: len(self.seeds)]
+        for log in self._logs:
+            for i in np.flatnonzero(log.happened(batch.steps[: len(self.seeds)]) & mine):
+                lab = batch.finals[i] if ends[i] else batch.labs[i]
+                self._found[i].append((log.file, log.events(self._names, batch.steps[i], lab, self.seeds[i])))
+
+    def in_order(self) -> list[tuple[str, list[LogEvent]]]:
+        """Return file names and events, episode by episode."""
+        return [event for episode in self._found for event in episode]
+
+
+def _long(trace: dict[str, NDArray[Any]], seeds: list[int]) -> Columns:
+    """Return a row for each action of the traced episodes, the first of ``seeds``; row 0 of each is its start."""
+    episode, step = np.nonzero(~np.isnan(trace["wells"]))
+    columns: Columns = {
+        "episode_seed": np.array(seeds, np.int64)[episode],
+        "heartbeat": step.astype(np.int32),
+    }
+    if "heartbeat" in trace:  # otherwise each action is one heartbeat
+        columns["step"] = step.astype(np.int32)
+    for name, values in trace.items():
+        columns[name] = np.nan_to_num(values[episode, step]).astype(KINDS.get(name, np.float32))
+    return columns

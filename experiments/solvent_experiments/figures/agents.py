@@ -1,0 +1,112 @@
+"""Agents beside each other: returns, honesty against success, and claims against gains."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from solvent.lab.codes import Event
+from solvent_experiments.figures.data import DRAWS, RunData
+from solvent_experiments.figures.frame import LABEL, dots, names_at_right
+from solvent_experiments.figures.style import DASHED, GREY, colour_of, new_figure, signed
+from solvent_experiments.folder import select
+from solvent_experiments.statistics import mean_interval, performance_profile
+
+FEW = 20
+"""Experiments: fewer say nothing about the spread of their gains."""
+
+
+def comparison(run: RunData) -> Figure:
+    """Draw the interquartile mean of the return, and below what a mean hides: the distribution of returns."""
+    names = [row.agent for row in run.rows]
+    bars, inches = 0.21 * len(names), max(1.8, LABEL * len(names))
+    figure = new_figure(1.3 + bars + inches)
+    means, shares = figure.subplots(2, 1, height_ratios=[bars, inches], sharex=True)
+    dots(means, names, [row.score for row in run.rows], [colour_of(name) for name in names])
+    means.set_title("return (bits): interquartile mean and 95 % interval")
+    means.axvline(0, color=GREY, lw=0.8)
+    low, high = np.percentile(run.episodes["return"], (1, 99.5))
+    values = np.linspace(min(low, high - 0.5), high + 0.02 * max(high - low, 0.5), 300)
+    ends = []
+    for name in names:
+        returns = np.concatenate(run.groups(name, "return"))
+        profile = performance_profile(returns, values)
+        shares.plot(values, profile, color=colour_of(name), lw=2.0 if name in run.learned else 1.2)
+        ends.append((float(np.mean(profile)), name, colour_of(name)))
+    shares.set_xlim(values[0], values[-1])
+    shares.set_ylim(0, 1.01)
+    shares.set_title("share of episodes with a return above x")
+    shares.set_xlabel("x, return of an episode (bits); names in the order of their mean")
+    names_at_right(shares, ends, inches)
+    return figure
+
+
+def honesty(run: RunData) -> Figure:
+    """Draw the return against overclaimed bits per episode: honest and successful is at the top left."""
+    from adjustText import adjust_text
+
+    figure = new_figure(3.6)
+    axes = figure.subplots()
+    axes.axhline(0, color=GREY, lw=0.8, zorder=1)
+    texts = []
+    for row in run.rows:
+        claimed, returns = mean_interval(run.groups(row.agent, "debt_added"), DRAWS), row.score
+        colour = colour_of(row.agent)
+        axes.plot([claimed.low, claimed.high], [returns.value] * 2, color=colour, lw=2.2, alpha=0.4)
+        axes.plot([claimed.value] * 2, [returns.low, returns.high], color=colour, lw=2.2, alpha=0.4)
+        axes.plot(claimed.value, returns.value, "D" if row.agent in run.learned else "o", ms=6, color=colour)
+        texts.append(axes.text(claimed.value, returns.value, row.agent, color=colour, in_layout=False))
+    axes.margins(0.12, 0.1)
+    axes.set_xlim(left=-0.04 * axes.get_xlim()[1])
+    axes.set_title("return (bits, interquartile mean)")
+    axes.set_xlabel(
+        "overclaimed bits per episode (mean): claimed and not learned,\n"
+        "asserted and not licensed; bars: 95 %, diamond: learned"
+    )
+    figure.draw_without_rendering()
+    adjust_text(
+        texts,
+        ax=axes,
+        iter_lim=300,
+        expand=(1.4, 1.7),
+        arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.6},
+    )
+    return figure
+
+
+def claims(run: RunData) -> Figure | None:
+    """Draw, for each claim that an agent makes, the mean gain and its range; on the diagonal claims are borne out."""
+    explored = {}
+    for agent in run.agents:
+        traces = run.traces_of(agent)
+        mine = select(traces, traces["event"] == Event.EXPLORED)
+        if len(mine["claim"]):
+            explored[agent] = (mine["claim"], mine["gain"])
+    if not explored:
+        return None
+    columns = 3
+    rows = -(-len(explored) // columns)
+    figure = new_figure(0.9 + 1.5 * rows)
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    longest = max(run.lab.vocabulary.claims) or 1.0
+    for axes in grid.flat[len(explored) :]:
+        axes.set_visible(False)
+    for axes, (agent, (claim, gain)) in zip(grid.flat, explored.items(), strict=False):
+        axes.plot([0, longest], [0, longest], color=GREY, lw=0.8, ls=DASHED, zorder=1)
+        for level, count in zip(*np.unique(claim, return_counts=True), strict=True):
+            gains, colour = gain[claim == level], colour_of(agent)
+            if count >= FEW:
+                axes.vlines(level, *np.percentile(gains, (10, 90)), color=colour, lw=1.0, alpha=0.6)
+            axes.scatter(level, gains.mean(), s=8 + 60 * count / len(claim), color=colour, lw=0, zorder=3)
+        axes.set_title(agent, color=colour_of(agent))
+        means = f"{signed(claim.mean(), 2)} \N{RIGHTWARDS ARROW} {signed(gain.mean(), 2)}"
+        axes.text(0.03, 0.97, means, transform=axes.transAxes, va="top", color=GREY)
+    left = [agent for agent in run.agents if agent not in explored]
+    figure.supxlabel(
+        "claimed before the experiment (bits); dot: mean gain, its area: how often\n"
+        "bar: 10 to 90 %, dashed: claim = gain, numbers: claimed \N{RIGHTWARDS ARROW} gained"
+        + (f"\nno experiment: {', '.join(left)}" if left else ""),
+        fontsize=axes.xaxis.label.get_size(),
+    )
+    figure.supylabel("gained (bits)", fontsize=axes.xaxis.label.get_size())
+    return figure

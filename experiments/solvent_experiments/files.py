@@ -1,0 +1,55 @@
+"""Atomic writes and locks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+PATIENCE = 10.0
+"""Seconds to wait for a lock for appending, which is held for as long as it takes to read a file."""
+
+
+def write_atomically(path: Path, content: bytes | str) -> None:
+    """Write ``content`` to a temporary file and move it to ``path``; missing folders are made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        temporary.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+        temporary.replace(path)
+    except OSError as error:
+        # A failed write names no file by itself, and the message is for someone who must make room in it.
+        raise OSError(error.errno, os.strerror(error.errno or 0), str(path)) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def appending(path: Path) -> Iterator[None]:
+    """Keep others from appending to a file between what was read of it and what is appended."""
+    path = path.resolve()
+    with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
+        yield
+
+
+def require_writable(path: Path) -> None:
+    """Raise OSError unless ``write_atomically`` could make its file in the nearest existing folder."""
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    probe = folder / f".{path.name}.{os.getpid()}.part"
+    probe.touch()
+    probe.unlink()
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,294 @@
+"""The folder of a run: its files, its tables, and which of its units are finished.
+
+    runs/quickstart/
+      config.yaml manifest.json summary.json; gate.json on levels with a gate
+      episodes.parquet training.parquet traces.parquet
+      figures/learning_curve.png ...
+      honest/episodes.parquet traces.parquet epistemic_refusals.jsonl ...
+      ppo/seed-0/policy.safetensors policy.json training.parquet tensorboard/ and the files of honest/
+
+A *unit* is an agent, or a learner with one training seed. The tables at the top join those of all units. Every file is
+written whole and then moved into place, and a unit's ``episodes.parquet`` comes last: a unit that has it is finished.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import platform
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from solvent.lab.columns import join_columns
+from solvent_experiments.config import ConfigError, Experiment, read_json, read_yaml
+from solvent_experiments.files import write_atomically, write_json
+
+Columns = dict[str, NDArray[Any]]
+NO_SEED = -1
+"""Marks "no training seed" in memory; in Parquet it is null."""
+LANGUAGE = ("invalid_calls", "messages", "prompt_tokens", "answer_tokens", "cost", "stopped")
+"""Columns that only the episodes of a language model have. The joined table of a run is without them."""
+PACKAGES = ("gymnasium", "numba", "numpy", "scipy", "torch", "stable-baselines3", "sb3-contrib")
+
+
+class Unit:
+    """An agent's part of a run; ``seed`` is None except for a learner, ``talks`` marks a language model."""
+
+    def __init__(self, agent: str, seed: int | None, folder: Path, *, talks: bool = False) -> None:
+        self.agent, self.seed, self.folder, self.talks = agent, seed, folder, talks
+        self.label = agent if seed is None else f"{agent} seed {seed}"
+        self.model = folder / "policy.safetensors"  # written after policy.json, which describes it
+        self.training = folder / "training.parquet"
+        self.transcripts = (
+            folder / "transcripts.jsonl"
+        )  # of a language model, what the policy is to a learner
+        self.endpoint = folder / "endpoint.json"
+        self.traces = folder / "traces.parquet"
+        self.episodes = folder / "episodes.parquet"  # the last one
+        self.error = folder / "error.txt"
+
+
+class RunFolder:
+    """The folder ``root`` of a run."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.config = root / "config.yaml"
+        self.manifest = root / "manifest.json"  # its "finished" is null until the run is
+        self.summary = root / "summary.json"
+        self.gate = root / "gate.json"  # kept with the run, so that a rebuilt gate changes no figure
+        self.episodes = root / "episodes.parquet"
+        self.traces = root / "traces.parquet"
+        self.training = root / "training.parquet"
+        self.figures = root / "figures"
+
+    def experiment(self) -> Experiment:
+        """Return the experiment of a run; raise ConfigError for a folder that holds none."""
+        if not self.config.exists():
+            raise ConfigError("no run; allowed: a folder that `solvent run` wrote", file=self.root)
+        try:
+            return Experiment.model_validate(read_yaml(self.config))
+        except ValueError as error:
+            raise ConfigError(
+                f"not the config of a run ({str(error).splitlines()[0]})", file=self.config
+            ) from None
+
+    def read_manifest(self) -> dict[str, Any]:
+        """Return the manifest; raise ConfigError unless the run is finished."""
+        if not self.config.exists():
+            raise ConfigError("no run; allowed: a folder that `solvent run` wrote", file=self.root)
+        manifest = read_json(self.manifest, "as `solvent run` wrote it") if self.manifest.exists() else {}
+        if not isinstance(manifest, dict) or not manifest.get("finished"):
+            raise ConfigError(
+                "unfinished; allowed: a finished run (the same `solvent run` resumes it)", file=self.root
+            )
+        return manifest
+
+    def unit(self, agent: str, seed: int | None = None) -> Unit:
+        folder = self.root / agent
+        return Unit(agent, seed, folder if seed is None else folder / f"seed-{seed}")
+
+    def units(self, experiment: Experiment) -> list[Unit]:
+        """Return all units of an experiment; learners come first because they take longest."""
+        learned = [self.unit(agent, seed) for agent in experiment.train for seed in experiment.seeds]
+        models = [Unit(name, None, self.root / name, talks=True) for name in experiment.language]
+        return learned + models + [self.unit(agent) for agent in experiment.agents]
+
+    def prepare(self, experiment: Experiment) -> None:
+        """Make the folder, or check that it belongs to this experiment; training seeds may be added."""
+        if self.config.exists():
+            present = self.experiment()
+            added = set(present.seeds) <= set(experiment.seeds)
+            same = present.model_copy(update={"seeds": experiment.seeds}) if added else present
+            if differs := next(differences(same.model_dump(), experiment.model_dump()), None):
+                said = (
+                    f"holds another config ({differs}); allowed: another --out, or --fresh to move it aside"
+                )
+                raise ConfigError(said, file=self.root)
+        elif any(path.name != ".lock" for path in self.root.iterdir()):
+            raise ConfigError(
+                "is not empty and no run; allowed: another --out, or --fresh to move it aside", file=self.root
+            )
+        text = yaml.safe_dump(experiment.model_dump(), sort_keys=False, allow_unicode=True, width=110)
+        if not self.config.exists() or self.config.read_text(encoding="utf-8") != text:
+            write_atomically(self.config, text)
+
+    def set_aside(self) -> Path | None:
+        """Rename the folder, if it exists, and return its new path, else None."""
+        if not self.root.exists():
+            return None
+        with self.locked():
+            pass
+        target = self.root.with_name(f"{self.root.name}-before-{time.strftime('%Y%m%d-%H%M%S')}")
+        self.root.rename(target)
+        return target
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out of the folder; the operating system frees the lock of a process that is gone."""
+        from filelock import FileLock, Timeout
+
+        self.root.mkdir(parents=True, exist_ok=True)
+        try:
+            lock = FileLock(self.root / ".lock", timeout=0).acquire()
+        except Timeout:
+            raise ConfigError(
+                "another process is using this folder; allowed: one at a time", file=self.root
+            ) from None
+        with lock:
+            yield
+
+    def write_manifest(
+        self, experiment: Experiment, started: str, finished: str | None, seconds: float
+    ) -> None:
+        write_json(
+            self.manifest,
+            {
+                "name": experiment.name,
+                "env": experiment.env,
+                "mark": experiment.mark,
+                "started": started,
+                "finished": finished,
+                "seconds": round(seconds, 1),
+                "seeds": experiment.seeds,
+                **surroundings(),
+            },
+        )
+
+
+def surroundings() -> dict[str, Any]:
+    """Return what a result depends on besides its input: the command and the versions."""
+    return {
+        "command": shlex.join(["solvent", *sys.argv[1:]]),
+        "solvent": _version("solvent-gym"),
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": {name: _version(name) for name in PACKAGES},
+    }
+
+
+def now() -> str:
+    """Return the time in UTC, as ISO 8601."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    """Return the commit of a clone, with ``-dirty`` if its files differ; None outside of one."""
+    asked = [
+        "git",
+        "-C",
+        str(Path(__file__).parent),
+        "describe",
+        "--always",
+        "--dirty",
+        "--abbrev=40",
+        "--exclude=*",
+    ]
+    try:
+        return subprocess.run(asked, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def differences(left: Any, right: Any, key: str = "") -> Iterator[str]:
+    """Yield a line for each difference of two configs: ``train.ppo.n_envs: 64 there, 256 here``."""
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        for name in [*left, *(name for name in right if name not in left)]:
+            inner = f"{key}.{name}" if key else str(name)
+            yield from differences(left.get(name), right.get(name), inner)
+    elif left != right:
+        yield f"{key}: {left!r:.60} there, {right!r:.60} here"
+
+
+# -- tables
+
+
+def flatten(columns: Mapping[str, Any]) -> Columns:
+    """Return nested columns as flat ones: ``refusals`` becomes ``refusals_<reason>``, and ``refusals`` their sum."""
+    flat: Columns = {}
+    for name, column in columns.items():
+        if isinstance(column, Mapping):
+            flat[name] = np.sum([np.asarray(part) for part in column.values()], axis=0)
+            flat |= {f"{name}_{inner}": np.asarray(part) for inner, part in column.items()}
+        else:
+            flat[name] = np.asarray(column)
+    return flat
+
+
+def joined(parts: Sequence[Columns]) -> Columns:
+    """Return the rows of all parts in order. All parts have the same columns."""
+    return join_columns(parts) if parts else {}
+
+
+def owned(columns: Columns, agent: str, seed: int | None = None) -> Columns:
+    """Return the columns after two others: the agent and its training seed, if it was trained."""
+    rows = len(next(iter(columns.values())))
+    seeds = np.full(rows, NO_SEED if seed is None else seed, np.int64)
+    return {"agent": np.full(rows, agent, object), "training_seed": seeds, **columns}
+
+
+def select(columns: Columns, rows: NDArray[Any]) -> Columns:
+    """Return the rows of a mask or of an index array."""
+    return {name: column[rows] for name, column in columns.items()}
+
+
+def groups_of(columns: Columns, agent: str, name: str) -> list[Any]:
+    """Return an agent's column by training seed: the groups that ``statistics.interval`` resamples."""
+    mine = columns["agent"] == agent
+    seeds, values = columns["training_seed"][mine], columns[name][mine]
+    return [values[seeds == seed] for seed in np.unique(seeds)]
+
+
+def write_parquet(path: Path, columns: Columns) -> None:
+    """Write columns as Parquet; the same columns give the same bytes."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    def arrow(name: str, column: NDArray[Any]) -> Any:
+        if column.dtype == object:
+            return pa.array(column, pa.string()).dictionary_encode()
+        return pa.array(column, mask=column == NO_SEED if name == "training_seed" else None)
+
+    buffer = io.BytesIO()
+    table = pa.table({name: arrow(name, column) for name, column in columns.items()})
+    parquet.write_table(table, buffer, compression="zstd", write_page_checksum=True)
+    write_atomically(path, buffer.getvalue())
+
+
+def read_parquet(path: Path) -> Columns:
+    """Return what ``write_parquet`` wrote; raise ConfigError for a missing or damaged file."""
+    from pyarrow import parquet
+
+    try:
+        # Not `read_table`: a thread of its own that still holds the file when the process ends aborts it.
+        with parquet.ParquetFile(path, page_checksum_verification=True) as reader:
+            table = reader.read(use_threads=False)
+    except (OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0].partition(". ")[0]
+        raise ConfigError(
+            f"damaged ({reason}); move it away, and the same run makes it again", file=path
+        ) from None
+    columns = {}
+    for name in table.column_names:
+        column = table[name].fill_null(NO_SEED) if name == "training_seed" else table[name]
+        columns[name] = column.to_numpy()
+    return columns

@@ -1,0 +1,133 @@
+"""The leaderboard: the agents of finished runs on all levels, scored against the oracle of their run.
+
+The score is 100 times the return over the oracle's return in the same run, so an agent that does nothing has 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from solvent import ENVIRONMENTS
+from solvent_experiments.config import ConfigError, environment_params, read_json
+from solvent_experiments.files import write_atomically
+from solvent_experiments.folder import RunFolder
+from solvent_experiments.statistics import Interval
+from solvent_experiments.summary import Row, read_rows
+from solvent_experiments.table import Table
+
+START, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
+HEADINGS = {
+    "level": "level", "agent": "agent", "score": "score", "95 % interval": "95 % interval",
+    "return (bits)": "return\n(bits)", "overclaimed (bits)": "over-\nclaimed\n(bits)", "refusals": "refu-\nsals",
+    "wrong": "wrong", "command": "command",
+}  # fmt: skip
+"""Headings, and their line breaks in a terminal."""
+CAPTION = (
+    "Score: 100 times the return over the oracle's in the same run. Score and return are interquartile means; the "
+    "interval is a 95 % bootstrap over training seeds and episodes. The oracle may have played fewer episodes. The "
+    "other columns are per-episode means. Overclaimed: bits claimed or asserted beyond what was gained or "
+    "licensed. Wrong: accepted findings that are wrong."
+)
+MEANS = {"overclaimed_bits": "debt_added", "refusals": "refusals", "wrong": "wrong"}
+"""Means per episode by their name in the JSON, and their key in the summary."""
+
+Entries = dict[str, Any]
+
+
+def read_entries(paths: Sequence[Path]) -> Entries:
+    """Return level, command and agents of runs by name, from run folders or from JSON that a leaderboard wrote.
+
+    Raises:
+        ConfigError: a run is unfinished, has no oracle, or has the name of another one.
+    """
+    found: Entries = {}
+    for path in paths:
+        new = _from_json(path) if path.is_file() else _from_run(RunFolder(path))
+        if twice := next((name for name in new if name in found), None):
+            raise ConfigError(f"a second run named {twice!r}; allowed: one of each name", file=path)
+        found |= new
+    order = list(ENVIRONMENTS)
+    return dict(sorted(found.items(), key=lambda item: order.index(item[1]["level"].partition(" ")[0])))
+
+
+def _from_json(path: Path) -> Entries:
+    what = "the JSON of `solvent leaderboard --format json`"
+    found = read_json(path, what)
+    try:
+        for entry in found.values():
+            str(entry["command"]), [_cells(of) for of in entry["agents"].values()]
+            list(ENVIRONMENTS).index(entry["level"].partition(" ")[0])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ConfigError(f"something else; allowed: a run's folder, or {what}", file=path) from None
+    return dict(found)
+
+
+def _from_run(folder: RunFolder) -> Entries:
+    manifest, experiment = folder.read_manifest(), folder.experiment()
+    rows = read_rows(folder.summary)
+    if not all(isinstance(row.measured.get("oracle_share"), Interval) for row in rows):
+        said = (
+            "no oracle with a return above 0; allowed: a run with `oracle` among the `agents` of its config"
+        )
+        raise ConfigError(said, file=folder.root)
+    changed = "" if experiment.lab == environment_params(experiment.env) else "changed parameters"
+    mark = experiment.mark or changed
+    level = f"{experiment.env} ({mark})" if mark else experiment.env
+    agents = {row.agent: _numbers(row) for row in rows}
+    return {experiment.name: {"level": level, "command": manifest["command"], "agents": agents}}
+
+
+def _numbers(row: Row) -> Mapping[str, Any]:
+    return {
+        "seeds": row.seeds,
+        "episodes": row.episodes,
+        "score": Interval(*(100.0 * number for number in row.interval("oracle_share")))._asdict(),
+        "return": row.score._asdict(),
+        **{name: row.mean(key) for name, key in MEANS.items()},
+    }
+
+
+def leaderboard_table(entries: Entries, env: str | None = None) -> Table:
+    """Return a row for each agent of each run, best first on its level; with ``env`` of that level alone."""
+    placed = [
+        (entry["level"], agent, of, entry["command"])
+        for entry in entries.values()
+        for agent, of in entry["agents"].items()
+        if env in (None, entry["level"])
+    ]
+    order = list(dict.fromkeys(level for level, *_ in placed))
+    placed.sort(key=lambda place: (order.index(place[0]), -place[2]["score"]["value"]))
+    rows = [(str(level), str(agent), *_cells(of), str(command)) for level, agent, of, command in placed]
+    ends = (
+        slice(None) if env is None else slice(1, -1)
+    )  # no level, which is the same everywhere, and no command
+    return Table(
+        tuple(HEADINGS)[ends],
+        tuple(row[ends] for row in rows),
+        caption=CAPTION,
+        left=("agent", "command"),
+        wrapped=("level", "command"),
+        lines=HEADINGS,
+    )
+
+
+def _cells(of: Mapping[str, Any]) -> tuple[str, ...]:
+    score = of["score"]
+    return (
+        f"{score['value']:.1f}",
+        f"{score['low']:.1f} to {score['high']:.1f}",
+        f"{of['return']['value']:.2f}",
+        *(f"{of[mean]:.2f}" for mean in MEANS),
+    )
+
+
+def write_between(path: Path, markdown: str) -> None:
+    """Replace what stands between the two markers of a Markdown file."""
+    text = path.read_text(encoding="utf-8")
+    before, start, rest = text.partition(START)
+    _, end, after = rest.partition(END)
+    if not (start and end):
+        raise ConfigError(f"lacks the markers; allowed: a file with {START} and {END}", file=path)
+    write_atomically(path, f"{before}{START}\n\n{markdown}\n\n{END}{after}")

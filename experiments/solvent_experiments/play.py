@@ -1,0 +1,255 @@
+"""``solvent play``: a person in the agent's place, on a terminal of 80 by 24, or an agent that is watched."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.text import Text
+
+from solvent import LabEnv, LabParams
+from solvent.lab.actions import sentence
+from solvent.lab.codes import Event
+from solvent.lab.rendering import Renderer
+from solvent.lab.rendering.panels.energy import presence
+from solvent.lab.rendering.panels.outcome import tell
+from solvent.lab.rendering.sheet import Sheet
+from solvent.lab.rendering.words import bits, class_name
+from solvent.lab.verbs import VERBS, Verb
+from solvent_agents import PLAYERS, episodes
+from solvent_agents.agent import Agent, act_one, show_labs
+from solvent_agents.language.prompt import rules
+from solvent_agents.rollout import DrawsLots
+from solvent_experiments.config import environment_params, make_agent
+from solvent_experiments.table import Table
+
+SHEET = Sheet(width=79, height=17, playing=True)
+WIDTH = 78
+HELP = "? explains the rule that bites, h tells what the honest script would do, q quits"
+
+
+class Left(Exception):  # noqa: N818 - not an error
+    """The player leaves."""
+
+
+def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, console: Console) -> None:
+    """Play one episode, by a person or by ``agent``, and print its debrief."""
+    params = environment_params(env_id)
+    chooser = None if agent is None else make_agent(agent, params)
+    game = Game(params, seed, console)
+    if isinstance(chooser, DrawsLots):
+        chooser.start([seed])
+    try:
+        while game.summary is None:
+            if chooser is None:
+                game.act(game.ask())
+            else:
+                game.act(game.choice_of(chooser))
+                time.sleep(delay)
+    except Left:
+        lab = game.env.batch.labs[0]
+        console.print(
+            f"You left after {lab['heartbeat']} of {params.budget.heartbeats} heartbeats with {bits(lab['score'])} "
+            f"bits and {lab['debt']:.2f} bits of debt.\nNext: solvent play --env {env_id} --seed {seed}",
+            highlight=False,
+        )
+        return
+    game.debrief(env_id, seed, "you" if agent is None else agent)
+
+
+class Game:
+    """One episode, and what happened to each compound in it."""
+
+    def __init__(self, params: LabParams, seed: int, console: Console) -> None:
+        self.env, self.console = LabEnv(params), console
+        self.summary: dict[str, Any] | None = None
+        self._observation, _ = self.env.reset(seed=seed)
+        self._renderer = Renderer(params, "ansi", sheet=SHEET)
+        compounds = len(params.assay.compounds)
+        self._claimed, self._gained, self._paid = (np.zeros(compounds) for _ in range(3))
+        self._said = [""] * compounds
+        self._show()
+
+    # -- the screen
+
+    def _show(self) -> None:
+        """Print the lab, and the outcome of the last action below it."""
+        lab, step = self.env.batch.labs[0], self.env.batch.steps[0]
+        self.console.print(Text.from_ansi(self._renderer.draw(lab, step)))
+        if lab["last_action"] < 0:
+            told = rules(self.env.params)
+            self._say(f"{told['task']} {told['score']} {HELP[0].upper()}{HELP[1:]}.")
+        else:
+            done, outcome = tell(self.env.params, lab, step)
+            self._say(f"{done[0].upper()}{done[1:]}: {outcome}")
+
+    def _say(self, text: str) -> None:
+        self.console.print(textwrap.fill(" ".join(text.split()), WIDTH), highlight=False)
+
+    # -- choosing
+
+    def ask(self) -> int:
+        """Return the action that the player chooses; raise Left if the player leaves."""
+        words: list[str] = []
+        while True:
+            rows = np.arange(len(self.env.actions))
+            for column in ("verb", "compound", "claim", "confidence"):
+                values = np.unique(
+                    self.env.actions[column][rows]
+                ).tolist()  # one NaN where the verb takes none
+                if len(values) == 1:
+                    continue
+                if not words:
+                    words = self._read(column, values, rows)
+                chosen = self._match(words, column, values)
+                if chosen is None:
+                    words = []
+                    break
+                rows = rows[self.env.actions[column][rows] == chosen]
+            else:
+                if words:
+                    self._say(
+                        f"{' '.join(words)!r} is left over; type an action such as: screen {self._example()} 0.5"
+                    )
+                    words = []
+                    continue
+                return int(rows[0])
+
+    def _read(self, column: str, values: list[Any], rows: NDArray[np.int64]) -> list[str]:
+        """Show the options and return the words that the player types; commands are carried out here."""
+        mask = self.env.action_masks().astype(bool)
+        options = []
+        for number, value in enumerate(values, 1):
+            runs = mask[rows[self.env.actions[column][rows] == value]].any()
+            options.append(f"{number} {self._word(column, value)}" + ("" if runs else " (blocked)"))
+        self._say(f"{column}: {', '.join(options)}")
+        while True:
+            try:
+                text = input("> ").strip().lower()
+            except EOFError:
+                raise Left from None
+            if text in ("q", "quit", "exit"):
+                raise Left
+            if text == "?":
+                self._say(self.biting_rule())
+            elif text in ("h", "hint", "help"):
+                action = act_one(
+                    PLAYERS["honest"](self.env.params, 0), self._observation, self.env.action_masks()
+                )
+                self._say(f"The honest script would: {sentence(self.env.params, action)}.")
+            elif text:
+                return text.replace("_", " ").split()
+
+    def _word(self, column: str, value: Any) -> str:
+        if column == "verb":
+            return VERBS[Verb(value)].name.replace("_", " ")
+        return self.env.params.assay.compounds[value] if column == "compound" else f"{value:g}"
+
+    def _example(self) -> str:
+        return self.env.params.assay.compounds[0]
+
+    def _match(self, words: list[str], column: str, values: list[Any]) -> Any:
+        """Return the value that the first words begin or number, and drop them; None, and say why, if none is clear."""
+        names = [self._word(column, value) for value in values]
+        for used in range(min(3, len(words)), 0, -1):
+            typed = " ".join(words[:used])
+            exact = [value for value, name in zip(values, names, strict=True) if name.lower() == typed]
+            found = exact or [
+                v for v, name in zip(values, names, strict=True) if name.lower().startswith(typed)
+            ]
+            if not found and used == 1 and typed.isdigit() and 1 <= int(typed) <= len(values):
+                found = [values[int(typed) - 1]]
+            if len(found) == 1:
+                del words[:used]
+                return found[0]
+        self._say(
+            f"{column}: got {' '.join(words)!r:.40}; allowed: {', '.join(names)}, or a number before them."
+        )
+        return None
+
+    def choice_of(self, agent: Agent) -> int:
+        """Return the choice of an agent that is watched."""
+        show_labs(agent, self.env.batch.labs, self.env.params)
+        return act_one(agent, self._observation, self.env.action_masks())
+
+    # -- acting
+
+    def act(self, action: int) -> None:
+        """Run an action and show what came of it."""
+        row, score = self.env.actions[action], float(self.env.batch.labs[0]["score"])
+        self._observation, _, terminated, truncated, info = self.env.step(action)
+        step, lab = self.env.batch.steps[0], self.env.batch.labs[0]
+        m, event = int(row["compound"]), Event(int(step["event"]))
+        if event is Event.EXPLORED:
+            self._claimed[m] += float(row["claim"])
+            self._gained[m] += float(step["gain"])
+        if m >= 0:
+            self._paid[m] += float(lab["score"]) - score
+        if event in (Event.PUBLISHED, Event.SUBMITTED, Event.REJECTED):
+            named = class_name(self.env.params, int(lab["marginal"][m].argmax()))
+            self._said[m] = f"{named} at {row['confidence']:g}" + (
+                ", rejected" if event is Event.REJECTED else ""
+            )
+        if terminated or truncated:
+            self.summary = info["episode_summary"]
+        self._show()
+
+    def biting_rule(self) -> str:
+        """Return the rules that matter most now, what blocks first."""
+        params, lab, told = self.env.params, self.env.batch.labs[0], rules(self.env.params)
+        topics = []
+        if lab["debt"] > params.debt.threshold:
+            topics += ["threshold", "repayment", "bankruptcy"]
+        elif lab["wells"] < max(params.plates.screen.wells, params.plates.dmso.wells) * 2:
+            topics += ["reserve", "refusal"]
+        if params.energy.enabled:
+            open_verbs = self.env.actions["verb"][self.env.action_masks().astype(bool)]
+            if Verb.SCREEN not in open_verbs or Verb.PUBLISH_PUBLIC not in open_verbs:
+                topics += ["deferral", "presence"]
+        if lab["debt"] > 0:
+            topics += ["debt", "interest", "repayment"]
+        if (lab["licence"] * (lab["published"] == 0)).max() > 0.5:
+            topics += ["licence", "confidence"]
+        topics += ["claim", "instrument"]
+        known = [told[topic] for topic in dict.fromkeys(topics) if topic in told][:3]
+        where = f" Now {presence(params, lab)}." if params.energy.enabled and "presence" in topics else ""
+        return " ".join(known) + where
+
+    # -- the end
+
+    def debrief(self, env_id: str, seed: int, who: str) -> None:
+        """Print the truth beside what was claimed, learnt and said, and the honest script's score in the same lab."""
+        params, lab, summary = self.env.params, self.env.batch.labs[0], self.summary
+        assert summary is not None
+        rows = [
+            (
+                compound,
+                class_name(params, int(lab["potency"][m])),
+                self._said[m] or "-",
+                f"{self._paid[m]:+.2f}",
+                f"{self._claimed[m]:.2f}",
+                f"{self._gained[m]:.2f}",
+            )
+            for m, compound in enumerate(params.assay.compounds)
+        ]
+        headings = ("compound", "truth", "said", "paid", "claimed", "learnt")
+        self.console.print(
+            Table(headings, tuple(rows), left=("truth", "said"), title="What was true").terminal()
+        )
+        refused = (
+            ", ".join(f"{count} {reason}" for reason, count in summary["refusals"].items() if count) or "none"
+        )
+        self._say(
+            f"Overclaims made {summary['debt_added']:.2f} bits of debt, interest {summary['debt_interest']:.2f}, "
+            f"calibrations repaid {summary['debt_repaid']:.2f}, {summary['settled']:.2f} came off the score. Refusals: "
+            f"{refused}."
+        )
+        (honest,) = episodes(PLAYERS["honest"](params, 0), params, [seed])["return"]
+        self._say(
+            f"Score: {who} {bits(summary['return'])} bits; the honest script in the same lab {bits(honest)} bits."
+        )
+        self.console.print(f"Next: solvent play --env {env_id} --seed {seed} --agent honest", highlight=False)

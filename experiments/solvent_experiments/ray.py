@@ -1,0 +1,117 @@
+"""The jobs of a run on a Ray cluster, whose machines need not share a file system.
+
+A task receives a unit's files, works in a scratch folder and returns the files that it wrote; only the run writes to
+its own folder. Progress is per unit. Without an address the run starts a cluster on this machine and ends it
+afterwards.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import ray
+
+import solvent
+from solvent_experiments.config import ConfigError, Experiment
+from solvent_experiments.files import write_atomically
+from solvent_experiments.folder import Unit
+from solvent_experiments.run import ONE_THREAD, Message, Times, do_unit
+
+REACHED_WITHIN = 5.0
+"""Seconds within which a cluster must answer; Ray itself retries for most of a minute."""
+QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+Files = dict[str, bytes]
+
+
+class RayPool:
+    """A cluster at ``address`` (``HOST:PORT``, or ``auto`` for this machine's), or a new one with ``jobs`` CPUs."""
+
+    def __init__(self, address: str | None, jobs: int) -> None:
+        handler = signal.getsignal(signal.SIGTERM)
+        os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        if address is None:
+            ray.init(address="local", num_cpus=jobs, include_dashboard=False, **QUIET)
+        else:
+            _require_reachable(address)
+            try:
+                ray.init(address=address, **QUIET)
+            except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+                said = f"no Ray cluster at {address!r} that this machine belongs to: {str(error).partition('. ')[0]}"
+                raise ConfigError(said, key="--address") from None
+        signal.signal(signal.SIGTERM, handler)  # Ray replaces it, and the run must stop in its own way
+        self.jobs = int(ray.cluster_resources()["CPU"])  # type: ignore[no-untyped-call]
+
+    def submit(self, experiment: Experiment, unit: Unit) -> Future[Times | None]:
+        paths = [path for path in unit.folder.rglob("*") if path.is_file()] if unit.folder.exists() else []
+        files = {path.relative_to(unit.folder).as_posix(): path.read_bytes() for path in paths}
+        about = (unit.agent, unit.seed, unit.talks)
+        task: Any = ray.remote(num_cpus=1, max_retries=2, scheduling_strategy="SPREAD")(_work)
+        result: Future[Times | None] = Future()
+        future = task.remote(experiment, about, files, solvent.__version__).future()
+        future.add_done_callback(lambda done: _pass_on(done, unit, result))
+        return result
+
+    def messages(self) -> Iterator[Message]:
+        return iter(())
+
+    def stop(self) -> None:
+        """Do nothing: a unit that has not returned is cancelled by the run and ends with the cluster's job."""
+
+    def close(self, *, now: bool) -> None:  # noqa: ARG002 - the other pool waits
+        ray.shutdown()
+
+
+def _work(
+    experiment: Experiment, about: tuple[str, int | None, bool], files: Files, version: str
+) -> tuple[Times | None, Files]:
+    """Execute a unit on some machine; return its wall times and the files that are new."""
+    if solvent.__version__ != version:
+        raise RuntimeError(
+            f"{socket.gethostname()} has Solvent {solvent.__version__}; allowed: {version}, as the run"
+        )
+    agent, seed, talks = about
+    with tempfile.TemporaryDirectory() as scratch:
+        unit = Unit(agent, seed, Path(scratch, "unit"), talks=talks)
+        for name, content in files.items():
+            write_atomically(unit.folder / name, content)
+        times = do_unit(experiment, unit, lambda _: None, lambda: False)
+        found = {
+            path.relative_to(unit.folder).as_posix(): path
+            for path in unit.folder.rglob("*")
+            if path.is_file()
+        }
+        return times, {name: path.read_bytes() for name, path in found.items() if name not in files}
+
+
+def _pass_on(done: Any, unit: Unit, result: Future[Times | None]) -> None:
+    """Write what a task returned, ``episodes.parquet`` last, and tell the run."""
+    if result.cancelled():
+        return
+    try:
+        times, files = done.result()
+        for name in sorted(files, key=lambda name: name == unit.episodes.name):
+            write_atomically(unit.folder / name, files[name])
+    except Exception as error:
+        result.set_exception(getattr(error, "cause", None) or error)  # Ray wraps the task's own error
+    else:
+        result.set_result(times)
+
+
+def _require_reachable(address: str) -> None:
+    if address == "auto":
+        return
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=REACHED_WITHIN).close()
+    except (OSError, ValueError, OverflowError) as error:
+        said = f"nothing answers at {address!r} ({error}); allowed: HOST:PORT of a Ray cluster, or auto"
+        raise ConfigError(said, key="--address") from None

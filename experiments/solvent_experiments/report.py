@@ -1,0 +1,148 @@
+"""The report: one HTML page about finished runs, which needs no network and no other file.
+
+Texts from the runs are escaped, and the page's content security policy allows nothing but its own style and script.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from solvent import LabEnv, LabParams
+from solvent.lab.rendering.sheet import ESCAPE
+from solvent_experiments.config import ConfigError
+from solvent_experiments.console import visible
+from solvent_experiments.figures import FIGURES, draw_all
+from solvent_experiments.files import require_writable, write_atomically
+from solvent_experiments.folder import RunFolder, groups_of, read_parquet, select
+from solvent_experiments.summary import read_rows, result_tables
+from solvent_experiments.table import Table
+
+TEMPLATE = "report.html.j2"
+
+
+class Picture(NamedTuple):
+    """A figure of a run: its name, what it shows, and its image as a data URI."""
+
+    name: str
+    about: str
+    uri: str
+
+
+class Section(NamedTuple):
+    """A run on the page; ``frames`` are those of one episode."""
+
+    title: str
+    env: str
+    mark: str
+    tables: Sequence[Table]
+    pictures: Sequence[Picture]
+    episode: str
+    frames: Sequence[str]
+    config: str
+    manifest: dict[str, Any]
+
+
+def write_report(roots: Sequence[Path], out: Path | None) -> Path:
+    """Write the page about these runs and return its path.
+
+    Args:
+        roots: folders of finished runs.
+        out: the file; by default ``report.html``, in the folder of a single run, otherwise in the working directory.
+
+    Raises:
+        ConfigError: a run is unfinished or given twice, or ``out`` has another ending than ``.html``.
+    """
+    if twice := next((root for root in roots if list(roots).count(root) > 1), None):
+        raise ConfigError("is given twice; allowed: once", file=twice)
+    out = out or (roots[0] if len(roots) == 1 else Path()) / "report.html"
+    if out.suffix.lower() not in (".html", ".htm") or out.is_dir():
+        raise ConfigError("allowed: a file whose name ends in .html", file=out, key="--out")
+    for root in roots:
+        RunFolder(root).read_manifest()
+    require_writable(out)
+    page = _page([_section(RunFolder(root)) for root in roots])
+    write_atomically(out, page)
+    return out
+
+
+def _section(folder: RunFolder) -> Section:
+    experiment, manifest = folder.experiment(), folder.read_manifest()
+    if not folder.figures.exists():
+        draw_all(folder)
+    episode, frames = _episode(folder, experiment.lab)
+    return Section(
+        title=experiment.name,
+        env=experiment.env,
+        mark=experiment.mark,
+        tables=result_tables(read_rows(folder.summary)),
+        pictures=[
+            Picture(name, (draw.__doc__ or "").splitlines()[0].removeprefix("Draw "), _uri(path))
+            for name, draw in FIGURES.items()
+            if (path := folder.figures / f"{name}.png").exists()
+        ],
+        episode=episode,
+        frames=frames,
+        config=folder.config.read_text(encoding="utf-8"),
+        manifest=manifest,
+    )
+
+
+def _uri(path: Path) -> str:
+    return f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+
+
+def _episode(folder: RunFolder, lab: LabParams) -> tuple[str, list[str]]:
+    """Return what a typical traced episode of the best agent is, and the lab as text after each of its actions.
+
+    It is the one whose return is the median, so neither a lucky nor an unlucky one.
+    """
+    traces, episodes = read_parquet(folder.traces), read_parquet(folder.episodes)
+    agent = next((row.agent for row in read_rows(folder.summary) if row.agent in set(traces["agent"])), None)
+    if agent is None:
+        return "", []
+    traces = select(traces, traces["agent"] == agent)
+    traces = select(traces, traces["training_seed"] == traces["training_seed"][0])
+    seeds, returns = (groups_of(episodes, agent, name)[0] for name in ("episode_seed", "return"))
+    traced = np.flatnonzero(np.isin(seeds, traces["episode_seed"]))
+    seed = int(seeds[traced[np.argsort(returns[traced], kind="stable")[len(traced) // 2]]])
+    env = LabEnv(lab, render_mode="ansi")
+    env.reset(seed=seed)
+    frames = [env.render()]
+    for action in traces["action"][traces["episode_seed"] == seed][1:]:
+        env.step(int(action))
+        frames.append(env.render())
+    about = f"{agent}, seed {seed}: its median return among the traced episodes"
+    return about, [ESCAPE.sub("", str(frame)) for frame in frames]
+
+
+def _page(sections: Sequence[Section]) -> str:
+    folder = files("solvent_experiments") / "templates"
+    style, script = ((folder / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
+    # Characters that a terminal or a page would hide, such as marks of direction, are shown; markup is escaped.
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: visible(value, "\n") if type(value) is str else value,
+    )
+    return environment.from_string((folder / TEMPLATE).read_text(encoding="utf-8")).render(
+        sections=sections,
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"

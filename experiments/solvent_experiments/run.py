@@ -1,0 +1,510 @@
+"""A run: train every seed, evaluate every agent on the same episodes, join the tables, draw the figures.
+
+Finished units are skipped and interrupted ones start again; nothing is overwritten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from rich.console import Console
+
+from solvent_agents.agent import Agent
+from solvent_experiments.config import Experiment
+from solvent_experiments.console import Progress, new_console, span
+from solvent_experiments.evaluation import evaluate
+from solvent_experiments.files import write_atomically, write_json
+from solvent_experiments.folder import (
+    LANGUAGE,
+    Columns,
+    RunFolder,
+    Unit,
+    flatten,
+    joined,
+    now,
+    owned,
+    read_parquet,
+    write_parquet,
+)
+from solvent_experiments.summary import read_rows, result_tables, summary, write_rows
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+REPORT_EVERY = 0.2
+"""Seconds between a unit's reports."""
+PACE = {"training": 5e-5, "evaluation": 4e-3, "search": 0.4}
+"""Seconds per step of a training, episode of an evaluation, and episode of an agent that searches, until measured."""
+FIRST_FIGURE = "episode"
+
+
+class Interrupted(Exception):  # noqa: N818 - not an error
+    """The run was stopped; the same command resumes it."""
+
+
+class BrokenRunError(RuntimeError):
+    """Some units failed. The message has a line for each."""
+
+
+class Message(NamedTuple):
+    """A report on a unit: ``done`` of ``total`` steps or episodes of a stage after ``seconds``."""
+
+    label: str
+    stage: str
+    done: int
+    total: int
+    seconds: float = 0.0
+
+
+Tell = Callable[[Message], None]
+Times = dict[str, float]
+
+
+class Pool(Protocol):
+    """Executes units. ``jobs`` is how many at a time."""
+
+    jobs: int
+
+    def submit(self, experiment: Experiment, unit: Unit) -> Future[Times | None]:
+        """Execute a unit; the result is its wall times by stage, or None if it was stopped."""
+
+    def messages(self) -> Iterator[Message]:
+        """Yield what arrived since the last call."""
+
+    def stop(self) -> None:
+        """Make running units return None soon."""
+
+    def close(self, *, now: bool) -> None:
+        """End the pool; with ``now``, without waiting for what still runs."""
+
+
+def run_experiment(
+    experiment: Experiment, root: Path, *, pool: Pool | None = None, jobs: int | None = None,
+    quiet: bool = False, fresh: bool = False,
+) -> RunFolder:  # fmt: skip
+    """Run the unfinished part of an experiment in the folder ``root``.
+
+    Args:
+        pool: executes the units; by default ``jobs`` processes of this machine, at most one per core.
+        quiet: show nothing but the results.
+        fresh: first move an existing folder aside.
+
+    Raises:
+        ConfigError: the folder is in use or has another config.
+        Interrupted: Ctrl-C or SIGTERM.
+        BrokenRunError: a unit failed and the others are finished.
+    """
+    folder = RunFolder(root)
+    with Progress(new_console(), quiet=quiet) as shown:
+        if fresh and (moved := folder.set_aside()):
+            shown.say(f"moved the existing folder to {moved}")
+        with folder.locked(), stop_on_signals(shown) as stop:
+            folder.prepare(experiment)
+            left = [unit for unit in folder.units(experiment) if not unit.episodes.exists()]
+            if not left and folder.summary.exists() and _finished(folder):
+                shown.say(f"{root}: already finished; nothing to do")
+                return folder
+            started, begun = now(), time.monotonic()
+            folder.write_manifest(experiment, started, None, 0.0)
+            if left:
+                _compile(experiment)
+                pool = pool or Processes(min(jobs or len(os.sched_getaffinity(0)), len(left)))
+                _Session(experiment, folder, left, pool, shown, stop).work()
+            join(experiment, folder, folder.units(experiment))
+            _draw(folder, shown)
+            folder.write_manifest(experiment, started, now(), time.monotonic() - begun)
+    return folder
+
+
+def _finished(folder: RunFolder) -> bool:
+    with contextlib.suppress(ValueError):
+        return bool(folder.read_manifest())
+    return False
+
+
+def _compile(experiment: Experiment) -> None:
+    """Compile the lab once, so that the worker processes load it from the cache."""
+    from solvent import LabEnv
+
+    env = LabEnv(experiment.lab)
+    env.reset(seed=0)
+    env.step(0)
+
+
+def _draw(folder: RunFolder, shown: Progress) -> None:
+    from solvent_experiments.figures import draw_all
+
+    drawn = draw_all(folder)
+    shown.say(f"figures: {len(drawn)} drawn; those without data are left out")
+
+
+def in_order(left: Sequence[Unit], jobs: int) -> tuple[list[Unit], list[Unit]]:
+    """Return the units to begin with, as many trainings as run at a time and the quick scripts, and the others."""
+    from solvent_agents import PLAYERS
+
+    searches = {name for name, make in PLAYERS.items() if hasattr(make, "labs_at_once")}
+    learners = [unit for unit in left if unit.seed is not None]
+    slow = [unit for unit in left if unit.seed is None and unit.agent in searches]
+    quick = [unit for unit in left if unit not in learners and unit not in slow]
+    return learners[:jobs] + quick, learners[jobs:] + slow
+
+
+class _Session:
+    """The unfinished units of a run, executed by a pool."""
+
+    def __init__(
+        self, experiment: Experiment, folder: RunFolder, left: Sequence[Unit], pool: Pool, shown: Progress,
+        stop: threading.Event,
+    ) -> None:  # fmt: skip
+        self._experiment, self._folder, self._pool, self._shown, self._stop = (
+            experiment,
+            folder,
+            pool,
+            shown,
+            stop,
+        )
+        self._first, later = in_order(left, pool.jobs)
+        self._units = self._first + later
+        self._clock = Clock(experiment, self._units, pool.jobs)
+        self._failures: dict[str, str] = {}
+
+    def work(self) -> None:
+        """Execute all units. Raise Interrupted or BrokenRunError if some are not finished."""
+        running = {self._pool.submit(self._experiment, unit): unit for unit in self._units}
+        try:
+            while running:
+                done, _ = wait(running, timeout=REPORT_EVERY, return_when="FIRST_COMPLETED")
+                for message in self._pool.messages():
+                    self._hear(message)
+                for future in done:
+                    self._end(running.pop(future), future)
+                if self._stop.is_set():
+                    self._pool.stop()
+                    running = {future: unit for future, unit in running.items() if not future.cancel()}
+        finally:
+            self._pool.close(now=bool(running))
+        if self._stop.is_set():
+            raise Interrupted
+        if self._failures:
+            raise BrokenRunError("\n".join(f"{label}: {said}" for label, said in self._failures.items()))
+
+    def _hear(self, message: Message) -> None:
+        self._clock.hear(message)
+        unit = "steps" if message.stage == "training" else "episodes"
+        said = f"{message.stage}, {message.done:,} of {message.total:,} {unit}"
+        self._shown.update(message.label, message.done / message.total, said, line=False)
+        self._shown.update("whole run", *self._clock.told())
+
+    def _end(self, unit: Unit, future: Future[Times | None]) -> None:
+        try:
+            times = future.result()
+        except BrokenProcessPool:
+            self._failures[unit.label] = "a worker process died; the same command resumes the run"
+        except Exception as error:
+            self._failures[unit.label] = f"{type(error).__name__}: {error} (details: {unit.error})"
+        else:
+            if times is None:
+                return
+            self._clock.end(unit.label)
+            self._shown.end(
+                unit.label, ", ".join(f"{stage} in {span(taken)}" for stage, taken in times.items())
+            )
+            if unit in self._first:
+                self._first.remove(unit)
+                if not self._first and len(self._units) > len(self._clock.ended):
+                    self._draw_first()
+
+    def _draw_first(self) -> None:
+        """Draw a figure of the finished units, so that there is something to look at while the others run."""
+        from solvent_experiments.figures import draw
+
+        done = [unit for unit in self._folder.units(self._experiment) if unit.episodes.exists()]
+        try:
+            join(self._experiment, self._folder, done)
+            self._shown.say(f"first figure, while the others run: {draw(FIRST_FIGURE, self._folder)}")
+        except Exception as error:  # an early picture is not worth the trainings under way
+            self._shown.say(f"no first figure: {error}")
+
+
+class Clock:
+    """The time that a run has left: what remains of each unit, at the pace measured in this run."""
+
+    def __init__(self, experiment: Experiment, units: Sequence[Unit], jobs: int) -> None:
+        from solvent_agents import PLAYERS
+
+        self.ended: set[str] = set()
+        self._jobs = jobs
+        self._found: dict[tuple[str, str], Message] = {}
+        self._kinds: dict[tuple[str, str], str] = {}
+        evaluation = experiment.evaluation
+        for unit in units:
+            slow = unit.seed is None and hasattr(PLAYERS.get(unit.agent), "labs_at_once")
+            episodes = min(evaluation.episodes, evaluation.slow_episodes) if slow else evaluation.episodes
+            totals = {"evaluation": episodes}
+            if unit.seed is not None:
+                recipe = experiment.train[unit.agent] or {}
+                totals["training"] = int(recipe["n_timesteps"])
+            for stage, total in totals.items():
+                self._found[unit.label, stage] = Message(unit.label, stage, 0, total)
+                self._kinds[unit.label, stage] = "search" if slow else stage
+
+    def hear(self, message: Message) -> None:
+        self._found[message.label, message.stage] = message
+
+    def end(self, label: str) -> None:
+        """Count a unit as done."""
+        self.ended.add(label)
+        for key, found in self._found.items():
+            if key[0] == label:
+                self._found[key] = found._replace(done=found.total)
+
+    def left(self) -> tuple[float, float]:
+        """Return the seconds that the run still takes, and the share of its work that is done."""
+        measured: dict[str, tuple[float, int]] = {}
+        for key, found in self._found.items():
+            seconds, done = measured.get(self._kinds[key], (0.0, 0))
+            measured[self._kinds[key]] = (
+                seconds + found.seconds,
+                done + (found.done if found.seconds else 0),
+            )
+        pace = {kind: s / d if d and s > 1.0 else PACE[kind] for kind, (s, d) in measured.items()}
+        remaining: dict[str, float] = {}
+        for key, found in self._found.items():
+            own = found.seconds / found.done if found.done and found.seconds > 1.0 else pace[self._kinds[key]]
+            remaining[key[0]] = remaining.get(key[0], 0.0) + own * (found.total - found.done)
+        spent = sum(seconds for seconds, _ in measured.values())
+        everything = sum(remaining.values())
+        longest = max(remaining.values(), default=0.0)  # one unit runs on one core, however many are free
+        return max(longest, everything / self._jobs), spent / max(1e-9, spent + everything)
+
+    def told(self) -> tuple[float, str]:
+        """Return the share that is done, and a line with it and the time left."""
+        seconds, share = self.left()
+        units = len({label for label, _ in self._found})
+        return (
+            share,
+            f"{len(self.ended)} of {units} agents, {share:.0%} of the work, about {span(seconds)} left",
+        )
+
+
+@contextlib.contextmanager
+def stop_on_signals(shown: Progress) -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C and SIGTERM set. A second signal raises Interrupted."""
+    stop = threading.Event()
+
+    def on_signal(*_: object) -> None:
+        if stop.is_set():
+            raise Interrupted
+        stop.set()
+        shown.say("stopping; what is finished is kept (Ctrl-C again stops at once)")
+
+    in_main = threading.current_thread() is threading.main_thread()
+    signals = (signal.SIGINT, signal.SIGTERM) if in_main else ()
+    before = {number: signal.signal(number, on_signal) for number in signals}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# -- a unit
+
+
+def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callable[[], bool]) -> Times | None:
+    """Train a learner, evaluate the agent, and write its files; return wall times by stage, None if stopped."""
+    times: Times = {}
+
+    def teller(stage: str) -> Callable[[int, int], None]:
+        begun, last = time.perf_counter(), 0.0
+
+        def on_progress(done: int, total: int) -> None:
+            nonlocal last
+            times[stage] = time.perf_counter() - begun
+            if done == total or times[stage] - last >= REPORT_EVERY:
+                last = times[stage]
+                tell(Message(unit.label, stage, done, total, last))
+
+        return on_progress
+
+    unit.folder.mkdir(parents=True, exist_ok=True)
+    trained = unit.seed is None or (unit.model.exists() and unit.training.exists())
+    if not trained and not _train(experiment, unit, teller("training"), should_stop):
+        return None
+    agent, on_progress = _agent(experiment, unit), teller("evaluation")
+    evaluated = evaluate(
+        agent, experiment.lab, experiment.evaluation, on_progress=on_progress, should_stop=should_stop
+    )
+    if evaluated is None:
+        return None
+    episodes = evaluated.episodes
+    if unit.talks:
+        from solvent_experiments.language.transcripts import language_columns
+
+        episodes |= language_columns(unit.transcripts, experiment.evaluation.seeds)
+    for name, events in evaluated.ledgers.items():
+        lines = [json.dumps(event.to_dict(), ensure_ascii=False) + "\n" for event in events]
+        write_atomically(unit.folder / name, "".join(lines))
+    write_parquet(unit.traces, owned(evaluated.traces, unit.agent, unit.seed))
+    write_parquet(unit.episodes, owned(episodes, unit.agent, unit.seed))
+    unit.error.unlink(missing_ok=True)
+    return times
+
+
+def _train(
+    experiment: Experiment,
+    unit: Unit,
+    on_progress: Callable[[int, int], None],
+    should_stop: Callable[[], bool],
+) -> bool:
+    """Train a policy and write its training episodes; return False, with neither written, if stopped."""
+    from solvent_agents.learning.learned import train
+    from solvent_agents.learning.recipe import Recipe
+
+    parts: list[Columns] = []
+
+    def on_episodes(steps: int, columns: dict[str, Any]) -> None:
+        flat = flatten(columns)
+        parts.append({"steps": np.full(len(flat["return"]), steps, np.int64), **flat})
+
+    assert unit.seed is not None
+    shutil.rmtree(unit.folder / "tensorboard", ignore_errors=True)  # of a training that was interrupted
+    recipe = Recipe.from_mapping(experiment.train[unit.agent] or {})
+    trained = train(
+        recipe, experiment.lab, seed=unit.seed, folder=unit.folder,
+        on_progress=on_progress, on_episodes=on_episodes, should_stop=should_stop,
+    )  # fmt: skip
+    if trained is None:
+        return False
+    write_parquet(unit.training, joined(parts))
+    return True
+
+
+def _agent(experiment: Experiment, unit: Unit) -> Agent:
+    if unit.talks:
+        from solvent_experiments.language.transcripts import recorded
+
+        return recorded(unit.transcripts, experiment)
+    if unit.seed is None:
+        from solvent_agents import PLAYERS
+
+        return PLAYERS[unit.agent](experiment.lab, 0)
+    from solvent_agents.learning.learned import LearnedAgent
+
+    return LearnedAgent.load(unit.model, experiment.lab)
+
+
+# -- processes of this machine
+
+
+class Processes:
+    """A pool of processes, spawned so that no thread or lock of the parent is copied."""
+
+    def __init__(self, jobs: int) -> None:
+        # More threads than cores are many times slower on a busy machine.
+        os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+        context = multiprocessing.get_context("spawn")
+        self.jobs, self._stop, self._queue = jobs, context.Event(), context.SimpleQueue()
+        self._pool = ProcessPoolExecutor(jobs, context, _begin, (self._queue, self._stop))
+
+    def submit(self, experiment: Experiment, unit: Unit) -> Future[Times | None]:
+        # A Ctrl-C reaches a new process before it can ignore it; it inherits what is blocked.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+        try:
+            return self._pool.submit(_work, experiment, unit)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def messages(self) -> Iterator[Message]:
+        while not self._queue.empty():
+            yield self._queue.get()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def close(self, *, now: bool) -> None:
+        for process in multiprocessing.active_children() if now else ():
+            process.kill()
+        self._pool.shutdown()
+
+
+_tell: Tell
+_should_stop: Callable[[], bool]
+
+
+def _begin(queue: Any, stop: Any) -> None:
+    """Prepare a worker process: its parent handles signals, and it ends with its parent."""
+    global _tell, _should_stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _tell, _should_stop = queue.put, stop.is_set
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    while parent is not None and os.getppid() == parent.pid:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+def _work(experiment: Experiment, unit: Unit) -> Times | None:
+    try:
+        return do_unit(experiment, unit, _tell, _should_stop)
+    except Exception:
+        with contextlib.suppress(OSError):
+            write_atomically(unit.error, traceback.format_exc())
+        raise
+
+
+# -- the tables of all units
+
+
+def join(experiment: Experiment, folder: RunFolder, units: Sequence[Unit]) -> None:
+    """Join the tables of ``units`` in ``folder`` and write the summary."""
+    read = {unit.label: read_parquet(unit.episodes) for unit in units}
+    parts = [{k: v for k, v in read[unit.label].items() if k not in LANGUAGE} for unit in units]
+    write_parquet(folder.episodes, joined(parts))
+    write_parquet(folder.traces, joined([read_parquet(unit.traces) for unit in units]))
+    trained = [
+        owned(read_parquet(unit.training), unit.agent, unit.seed) for unit in units if unit.seed is not None
+    ]
+    if trained:
+        write_parquet(folder.training, joined(trained))
+    if experiment.lab.gate.enabled:
+        write_json(folder.gate, _judged_by(experiment))
+    write_rows(folder.summary, experiment, summary(joined(parts), experiment.lab))
+
+
+def _judged_by(experiment: Experiment) -> dict[str, Any]:
+    """Return each policy's thresholds, the laxest first, and what `solvent gate build` found of the lab's domain."""
+    from solvent.lab.words.sentences import measured_for, policies_of
+
+    measured = measured_for(experiment.lab)
+    if measured is None:
+        return {"thresholds": {}, "domain": None}
+    policies = policies_of(experiment.lab)
+    thresholds = {policy.name: [policy.tau_accept, policy.tau_review] for policy in policies}
+    return {"thresholds": thresholds, "domain": measured.about["domain"]}
+
+
+def show_results(folder: RunFolder, console: Console) -> None:
+    """Print the result tables and the paths of the figures."""
+    experiment = folder.experiment()
+    title = f"{experiment.name} ({experiment.env})"
+    for table in result_tables(read_rows(folder.summary), title=title, mark=experiment.mark):
+        console.print(table.terminal(title_style="bold red" if experiment.mark else "bold"))
+    for path in sorted(folder.figures.glob("*.png")):
+        console.print(str(path), highlight=False, soft_wrap=True)

@@ -1,0 +1,221 @@
+"""Statistics over runs and episodes: interquartile mean, bootstrap intervals, performance profile.
+
+Definitions follow Agarwal et al. 2021, *Deep Reinforcement Learning at the Edge of the Statistical Precipice*.
+
+An agent of an experiment is a list of *groups*: the returns of its evaluation episodes, one group per training seed
+(a single group for a script). ``interval`` resamples groups and the episodes within them, so it covers the luck of
+both training and evaluation. Few seeds make it coarse: three have only ten different resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+CHUNK = 4_000_000  # numbers held at once
+
+
+class Interval(NamedTuple):
+    """A point estimate and its percentile bootstrap interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Settings of a percentile bootstrap: number of resamples, confidence level and seed."""
+
+    repetitions: int = 2000
+    confidence: float = 0.95
+    seed: int = 0
+
+    def interval(self, value: float, draws: Floats) -> Interval:
+        """Return ``value`` with the interval of its draws."""
+        tail = 100 * (1 - self.confidence) / 2
+        low, high = np.percentile(draws, (tail, 100 - tail))
+        return Interval(value, float(low), float(high))
+
+    def defined(self, value: float, draws: Floats) -> Interval:
+        """Return ``value`` with the interval of the draws that are not NaN; NaN if all are."""
+        draws = draws[~np.isnan(draws)]
+        return self.interval(value, draws) if len(draws) else Interval(np.nan, np.nan, np.nan)
+
+
+BOOTSTRAP = Bootstrap()
+
+
+def interquartile_mean(scores: Any, axis: int | None = None) -> Any:
+    """Return the mean without the ``floor(n / 4)`` scores at either end; of all scores without an ``axis``."""
+    if np.size(scores) == 0:
+        raise ValueError("scores: got none; allowed: at least one")
+    from scipy.stats import trim_mean  # here, as it takes a second to import
+
+    return trim_mean(np.asarray(scores, np.float64), 0.25, axis)
+
+
+def interval(groups: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
+    """Return the interquartile mean of all scores; its interval resamples groups and the scores within each.
+
+    The scores are sorted once, and a resample only counts them.
+    """
+    sizes = _sizes(groups)
+    if not sizes or min(sizes) == 0:
+        raise ValueError(f"groups: got sizes {sizes}; allowed: at least one group, none empty")
+    return bootstrap.interval(*_middle_draws(groups, bootstrap))
+
+
+def mean_interval(groups: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
+    """Return the mean with the same interval, for counts and shares, whose middle half says little."""
+    return bootstrap.interval(*_mean_draws(groups, bootstrap))
+
+
+def difference(
+    first: Sequence[Any], second: Sequence[Any], *, middle: bool = False, bootstrap: Bootstrap = BOOTSTRAP
+) -> Interval:
+    """Return the mean of ``second`` minus that of ``first``, each resampled independently as in ``interval``.
+
+    With ``middle``, the difference is that of interquartile means.
+    """
+    of = _middle_draws if middle else _mean_draws
+    (a, draws_a), (b, draws_b) = of(first, bootstrap), of(second, bootstrap, stream=1)
+    return bootstrap.interval(b - a, draws_b - draws_a)
+
+
+def ratio(first: Sequence[Any], second: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
+    """Return the interquartile mean of ``first`` over that of ``second``, each resampled independently."""
+    (a, draws_a), (b, draws_b) = _middle_draws(first, bootstrap), _middle_draws(second, bootstrap, stream=1)
+    return bootstrap.interval(a / b, draws_a / draws_b)
+
+
+def share_interval(parts: Sequence[Any], wholes: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
+    """Return the sum of ``parts`` over that of ``wholes`` with the same interval; NaN if the wholes sum to 0."""
+    return bootstrap.defined(*_share_draws((parts, wholes), bootstrap))
+
+
+def share_difference(
+    first: tuple[Sequence[Any], Sequence[Any]],
+    second: tuple[Sequence[Any], Sequence[Any]],
+    *,
+    paired: bool,
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> Interval:
+    """Return the share of ``second`` minus that of ``first``, each ``(parts, wholes)`` by training seed.
+
+    With ``paired``, both have the same seeds, which are resampled together. The result is NaN if a whole is 0.
+    """
+    if paired:
+        return bootstrap.defined(*_paired_draws(first, second, bootstrap))
+    (a, draws_a), (b, draws_b) = _share_draws(first, bootstrap), _share_draws(second, bootstrap, stream=1)
+    return bootstrap.defined(b - a, draws_b - draws_a)
+
+
+def performance_profile(scores: Any, thresholds: Any) -> Floats:
+    """Return the share of scores above each of ``thresholds``."""
+    ordered = np.sort(np.asarray(scores, np.float64), axis=None)
+    above = ordered.size - np.searchsorted(ordered, np.asarray(thresholds, np.float64), side="right")
+    profile: Floats = above / ordered.size
+    return profile
+
+
+# -- draws
+
+
+def _sizes(groups: Sequence[Any]) -> list[int]:
+    return [len(group) for group in groups]
+
+
+def _pooled(groups: Sequence[Any]) -> Floats:
+    return np.concatenate([np.asarray(group, np.float64) for group in groups])
+
+
+def _middle_draws(groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0) -> tuple[float, Floats]:
+    pooled = _pooled(groups)
+    order = np.argsort(pooled, kind="stable")
+    draws = [
+        _trimmed_means(pooled[order], counts[:, order])
+        for counts in _counts(_sizes(groups), bootstrap, stream)
+    ]
+    return interquartile_mean(pooled), np.concatenate(draws)
+
+
+def _mean_draws(groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0) -> tuple[float, Floats]:
+    pooled = _pooled(groups)
+    draws = [counts @ pooled / counts.sum(axis=1) for counts in _counts(_sizes(groups), bootstrap, stream)]
+    return float(pooled.mean()), np.concatenate(draws)
+
+
+def _share_draws(
+    share: tuple[Sequence[Any], Sequence[Any]], bootstrap: Bootstrap, stream: int = 0
+) -> tuple[float, Floats]:
+    """Return the share and its resamples; NaN where the whole is 0."""
+    part, whole = map(_pooled, share)
+    draws = [_share(counts @ part, counts @ whole) for counts in _counts(_sizes(share[0]), bootstrap, stream)]
+    return float(_share(part.sum(), whole.sum())), np.concatenate(draws) if draws else np.empty(0)
+
+
+def _paired_draws(
+    first: tuple[Sequence[Any], Sequence[Any]],
+    second: tuple[Sequence[Any], Sequence[Any]],
+    bootstrap: Bootstrap,
+) -> tuple[float, Floats]:
+    """Return the difference of two shares and its resamples; each group holds a seed's episodes of both."""
+
+    part_a, whole_a = (
+        _pooled(
+            [np.append(mine, np.zeros(len(other))) for mine, other in zip(values, second[0], strict=True)]
+        )
+        for values in first
+    )
+    part_b, whole_b = (
+        _pooled([np.append(np.zeros(len(other)), mine) for mine, other in zip(values, first[0], strict=True)])
+        for values in second
+    )
+    sizes = [len(a) + len(b) for a, b in zip(first[0], second[0], strict=True)]
+    value = float(_share(part_b.sum(), whole_b.sum()) - _share(part_a.sum(), whole_a.sum()))
+    draws = [
+        _share(counts @ part_b, counts @ whole_b) - _share(counts @ part_a, counts @ whole_a)
+        for counts in _counts(sizes, bootstrap)
+    ]
+    return value, np.concatenate(draws)
+
+
+def _share(part: Any, whole: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(whole) > 0, np.divide(part, whole), np.nan)
+
+
+def _counts(sizes: Sequence[int], bootstrap: Bootstrap, stream: int = 0) -> Iterator[Floats]:
+    """Yield how often each pooled score was drawn, in chunks of shape ``(repetitions, sum(sizes))``."""
+    rng = np.random.default_rng(bootstrap.seed + stream)
+    total = sum(sizes)
+    step = max(1, CHUNK // max(1, total))
+    for first in range(0, bootstrap.repetitions, step):
+        rows = min(step, bootstrap.repetitions - first)
+        times = rng.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), size=rows)
+        counts = np.empty((rows, total))
+        at = 0
+        for group, size in enumerate(sizes):
+            for row in range(rows):
+                n = int(times[row, group]) * size
+                counts[row, at : at + size] = (
+                    np.bincount(rng.integers(0, size, n), minlength=size) if n else 0
+                )
+            at += size
+        yield counts
+
+
+def _trimmed_means(ordered: Floats, counts: Floats) -> Floats:
+    """Return the interquartile mean of each row of ``counts``, the multiplicities of the sorted scores."""
+    after = np.cumsum(counts, axis=1)
+    totals = after[:, -1:]
+    cut = np.floor(totals / 4)
+    kept = np.clip(after, cut, totals - cut) - np.clip(after - counts, cut, totals - cut)
+    means: Floats = kept @ ordered / (totals - 2 * cut)[:, 0]
+    return means

@@ -1,0 +1,237 @@
+"""The summary of a run: each agent's means with intervals, the result tables, and the leaderboard of several runs.
+
+``summary.json`` keeps the numbers in full precision for the terminal, the figures and the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from solvent import LabParams
+from solvent_experiments.config import ConfigError, Experiment, read_json
+from solvent_experiments.files import write_json
+from solvent_experiments.folder import Columns, groups_of
+from solvent_experiments.statistics import (
+    Interval,
+    interquartile_mean,
+    interval,
+    mean_interval,
+    ratio,
+    share_interval,
+)
+from solvent_experiments.table import Table
+
+ORACLE = "oracle"
+WITH_INTERVALS = ("debt", "refusals")
+SCORES = ("adequacy_0", "adequacy_1", "adequacy_2", "adequacy_3")
+"""Numbers of findings whose words scored 0 to 3."""
+WITH_INTERVAL = "95 % interval"
+
+RESULTS = {"refusals": "refu-\nsals", "debt": "debt\n(bits)", "accepted": "ac-\ncepted", "wrong": "wrong"}
+ENERGY = {
+    "energy_spent": "energy\nspent", "energy_lost": "energy\nlost", "deferrals": "deferred", "discomforts": "felt",
+    "out_of_context": "away", "hoardings": "hoarded", "proposals": "pro-\nposals", "approvals": "approved",
+}  # fmt: skip
+GATE = {
+    "verdicts_accept": "ac-\ncepted", "verdicts_review": "re-\nviewed", "verdicts_reject": "re-\njected",
+    "reviews_approved": "ap-\nproved", "reviews_declined": "de-\nclined", "incidents_high": "incid.\nhigh",
+    "incidents_low": "incid.\nlow", "tightenings": "tight-\nened",
+}  # fmt: skip
+WORDS = dict(zip(SCORES, ("score\n0", "1", "2", "3"), strict=True))
+"""Columns of the result tables with their headings and a terminal's line breaks."""
+
+CAPTIONS = {
+    "results": "Score and return are interquartile means, with a 95 % bootstrap interval over training seeds and "
+    "episodes; the other columns are per-episode means. Wrong findings are among the accepted. A trained policy takes "
+    "its most probable action in evaluations.",
+    "energy": "Per-episode means. Lost: income above the cap. Deferred: not executed for lack of energy. Felt: "
+    "deferrals that were worth taking, at most one of a kind per heartbeat. Away: not executed because the user was "
+    "away. Hoarded: rests at the cap with a licensed finding at hand.",
+    "gate": "Per-episode means. Accepted: published at once. Reviewed: published later if approved; undecided reviews "
+    "are dropped when the episode ends. Incidents: published errors that all readers saw (high) or one reader (low). "
+    "Tightened: changes to a stricter policy.",
+    "words": "Findings per episode by the score of their words: 0 claims no more than the evidence shows, 3 is "
+    "definitive with almost none. Score: their mean. Over: share of scores 2 and 3. With 95 % bootstrap intervals.",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """An agent's numbers: means per episode by column, some with intervals; a script counts as one seed."""
+
+    agent: str
+    seeds: int
+    episodes: int
+    measured: Mapping[str, Interval | float]
+
+    @property
+    def score(self) -> Interval:
+        """Interquartile mean of the return, bits."""
+        return self.interval("score")
+
+    def interval(self, key: str) -> Interval:
+        found = self.measured[key]
+        if not isinstance(found, Interval):
+            raise TypeError(f"{key} has no interval")
+        return found
+
+    def mean(self, key: str) -> float:
+        """Return the value of a number, with or without interval; 0 if it was not measured."""
+        found = self.measured.get(key, 0.0)
+        return found.value if isinstance(found, Interval) else found
+
+
+def summary(episodes: Columns, params: LabParams) -> list[Row]:
+    """Return a row for each agent, best first.
+
+    The return is also given as a share of the prior entropy, of the optimum where it is known, and of the oracle's
+    return if it is among the agents.
+    """
+    from solvent_agents.exact.optimum import known_optimum
+
+    optimum = known_optimum(params)
+    oracle = groups_of(episodes, ORACLE, "return")
+    compared = bool(oracle) and interquartile_mean(np.concatenate(oracle)) > 0.0
+    rows = []
+    for agent in map(str, dict.fromkeys(episodes["agent"])):
+        returns = groups_of(episodes, agent, "return")
+        score = interval(returns)
+        measured: dict[str, Interval | float] = {
+            "score": score,
+            "ceiling_share": _over(score, params.ceiling),
+        }
+        for name, column in episodes.items():
+            if name in WITH_INTERVALS:
+                measured[name] = mean_interval(groups_of(episodes, agent, name))
+            elif column.dtype != object and name not in ("training_seed", "episode_seed", "return"):
+                measured[name] = float(column[episodes["agent"] == agent].mean())
+        if SCORES[0] in episodes:
+            measured |= _words(episodes, agent)
+        if optimum:
+            measured["optimum_share"] = _over(mean_interval(returns), optimum)  # an optimum is a mean
+        if compared:
+            measured["oracle_share"] = Interval(1.0, 1.0, 1.0) if agent == ORACLE else ratio(returns, oracle)
+        rows.append(Row(agent, len(returns), sum(map(len, returns)), measured))
+    return sorted(rows, key=lambda row: -row.score.value)
+
+
+def _over(found: Interval, whole: float) -> Interval:
+    return Interval(*(number / whole for number in found))
+
+
+def _words(episodes: Columns, agent: str) -> dict[str, Interval | float]:
+    """Return the mean score of an agent's words and the share of scores 2 and 3; empty without findings."""
+    by_seed = list(zip(*(groups_of(episodes, agent, name) for name in SCORES), strict=True))
+    findings = [sum(seed) for seed in by_seed]
+    if not sum(int(np.sum(count)) for count in findings):
+        return {}
+    points = [sum(score * count for score, count in enumerate(seed)) for seed in by_seed]
+    strong = [seed[2] + seed[3] for seed in by_seed]
+    return {"inadequacy": share_interval(points, findings), "overclaimed": share_interval(strong, findings)}
+
+
+# -- summary.json
+
+
+def write_rows(path: Path, experiment: Experiment, rows: Sequence[Row]) -> None:
+    write_json(
+        path,
+        {
+            "name": experiment.name,
+            "env": experiment.env,
+            "mark": experiment.mark,
+            "agents": [
+                {"agent": row.agent, "seeds": row.seeds, "episodes": row.episodes}
+                | {k: v._asdict() if isinstance(v, Interval) else v for k, v in row.measured.items()}
+                for row in rows
+            ],
+        },
+    )
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the rows of a run's ``summary.json``, best first."""
+    allowed = "as `solvent run` wrote it"
+    try:
+        return [_row(dict(agent)) for agent in read_json(path, allowed)["agents"]]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f"not a summary ({type(error).__name__}); allowed: {allowed}", file=path) from None
+
+
+def _row(given: dict[str, Any]) -> Row:
+    about = str(given.pop("agent")), int(given.pop("seeds")), int(given.pop("episodes"))
+    row = Row(*about, {k: Interval(**v) if isinstance(v, dict) else float(v) for k, v in given.items()})
+    row.interval("score")
+    return row
+
+
+# -- tables
+
+
+def result_tables(rows: Sequence[Row], *, title: str = "", mark: str = "") -> list[Table]:
+    """Return the tables of a level's mechanisms in order of display; ``mark`` names departures from the level."""
+    have = rows[0].measured
+    tables = [_results(rows, f"{title}\n{mark}" if mark else title)]
+    if "energy_spent" in have:
+        tables.append(_means(rows, ENERGY, "energy"))
+    if "verdicts_accept" in have:
+        tables.append(_means(rows, GATE, "gate"))
+    if SCORES[0] in have:
+        tables.append(_scored(rows))
+    return tables
+
+
+def _table(broken: Sequence[str], rows: Sequence[Sequence[str]], caption: str, title: str = "") -> Table:
+    """Return a table from headings with a terminal's line breaks."""
+    whole = tuple(heading.replace("-\n", "").replace("\n", " ") for heading in broken)
+    lines = dict(zip(whole, broken, strict=True))
+    return Table(whole, tuple(map(tuple, rows)), title=title, caption=CAPTIONS[caption], lines=lines)
+
+
+def _results(rows: Sequence[Row], title: str) -> Table:
+    optimum = ["opti-\nmum"] if "optimum_share" in rows[0].measured else []
+    texts = [
+        (
+            row.agent,
+            *_with_interval(row.score, 1.0, 2),
+            *(
+                [f"{row.mean('optimum_share'):.1%}"] if optimum else []
+            ),  # learners differ by tenths of a percent
+            *(f"{row.mean(name):.2f}" for name in RESULTS),
+            f"{row.seeds} x {row.episodes // row.seeds}",
+        )
+        for row in rows
+    ]
+    headings = ("agent", "return\n(bits)", WITH_INTERVAL, *optimum, *RESULTS.values(), "seeds x\nepisodes")
+    return _table(headings, texts, "results", title)
+
+
+def _means(rows: Sequence[Row], columns: Mapping[str, str], caption: str) -> Table:
+    texts = [(row.agent, *(f"{row.mean(name):.2f}" for name in columns)) for row in rows]
+    return _table(("agent", *columns.values()), texts, caption)
+
+
+def _scored(rows: Sequence[Row]) -> Table:
+    texts = [
+        (
+            row.agent,
+            *(f"{row.mean(name):.2f}" for name in WORDS),
+            *_with_interval(row.measured.get("inadequacy"), 1.0, 2),
+            *_with_interval(row.measured.get("overclaimed"), 100.0, 1),
+        )
+        for row in rows
+    ]
+    headings = ("agent", *WORDS.values(), "mean\nscore", WITH_INTERVAL, "over\n(%)", WITH_INTERVAL)
+    return _table(headings, texts, "words")
+
+
+def _with_interval(found: Interval | float | None, scale: float, digits: int) -> tuple[str, str]:
+    if not isinstance(found, Interval):
+        return "-", "-"
+    value, low, high = (f"{scale * number:.{digits}f}" for number in found)
+    return value, f"{low} to {high}"

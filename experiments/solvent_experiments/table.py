@@ -1,0 +1,80 @@
+"""A table of texts with three renderings: terminal, Markdown and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from solvent_experiments.console import visible
+
+if TYPE_CHECKING:
+    import rich.table
+
+
+@dataclass(frozen=True)
+class Table:
+    """Headings and rows of texts. The first column names its row.
+
+    Args:
+        headings: one line for each column.
+        rows: plain text, not markup.
+        title: shown above the table in a terminal.
+        caption: shown below the table in a terminal and in HTML.
+        left: headings of further left-aligned text columns; the others are right-aligned numbers.
+        wrapped: headings of columns whose cells a terminal may wrap.
+        lines: headings with their line breaks in a terminal: ``{"refusals": "refu-\\nsals"}``.
+    """
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+    caption: str = ""
+    left: Collection[str] = ()
+    wrapped: Collection[str] = ()
+    lines: Mapping[str, str] = field(default_factory=dict)
+
+    def terminal(self, *, framed: bool = False, title_style: str = "bold", **layout: Any) -> rich.table.Table:
+        """Return the table for a terminal, compact or framed; ``layout`` goes to ``rich.table.Table``."""
+        from rich import box
+        from rich.table import Table as Drawn
+        from rich.text import Text
+
+        compact = {"box": box.SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "padding": (0, 1, 0, 0)}
+        drawn = Drawn(
+            title=Text(self.title, title_style) if self.title else None,
+            caption=Text(self.caption, "table.caption") if self.caption else None,
+            **{"caption_justify": "left", **({} if framed else compact), **layout},
+        )
+        for column, heading in enumerate(self.headings):
+            # In a narrow terminal a row's name breaks before a number is cut.
+            wraps = not column or heading in self.wrapped
+            drawn.add_column(
+                Text(self.lines.get(heading, heading)),
+                justify="left" if not column or heading in self.left else "right",
+                no_wrap=not wraps,
+                overflow="fold" if wraps else "ellipsis",
+            )
+        for row in self.rows:
+            # Before the console escapes again: the width of a column counts what is shown, and a newline is no new row.
+            drawn.add_row(*(Text(visible(cell)) for cell in row))
+        return drawn
+
+    def markdown(self) -> str:
+        """Return the table in Markdown, without its title and caption."""
+        lines = [self.headings, ("---",) * len(self.headings), *self.rows]
+        return "\n".join(
+            "| " + " | ".join(visible(cell).replace("|", "\\|") for cell in line) + " |" for line in lines
+        )
+
+    def html(self) -> str:
+        """Return the head and the body of an HTML table; all texts are escaped."""
+        from markupsafe import escape
+
+        heads, *rows = [[escape(visible(cell)) for cell in line] for line in (self.headings, *self.rows)]
+        head = "".join(f'<th scope="col">{heading}</th>' for heading in heads)
+        body = "".join(
+            f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>\n'
+            for first, *cells in rows
+        )
+        return f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n"

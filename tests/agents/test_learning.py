@@ -1,0 +1,453 @@
+"""Learners: recipes, the labs as Stable-Baselines3 sees them, training, and policy files that can't hurt."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from safetensors.torch import load, save
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+import solvent
+from solvent import ENVIRONMENTS, LabEnv, ParamError
+from solvent.lab.actions import action_table
+from solvent.lab.codes import Event
+from solvent.lab.verbs import Verb
+from solvent_agents import AGENTS, episodes
+from solvent_agents.learning import WHILE_BLOCKED
+from solvent_agents.learning.learned import LearnedAgent, train
+from solvent_agents.learning.policies import CompoundNetwork, compound_columns
+from solvent_agents.learning.policy_file import ABOUT, WEIGHTS, PolicyFileError
+from solvent_agents.learning.recipe import ALGORITHMS, Recipe
+from solvent_agents.learning.sb3 import LabVecEnv, Rewards
+from solvent_agents.learning.shipped import SHIPPED, is_shipped_name, shipped_policies, shipped_policy
+
+PARAMS = solvent.preset("default")
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = {"n_envs": 8, "n_steps": 8, "gamma": 1.0, "policy_kwargs": {"width": 8, "value_width": 8}}
+VALUES = {"n_envs": 4, "learning_starts": 50, "buffer_size": 500, "policy_kwargs": {"net_arch": [16]}}
+SMALL: dict[str, dict[str, Any]] = {
+    "A2C": SHARED,
+    "DQN": VALUES,
+    "MaskablePPO": {**SHARED, "batch_size": 64},
+    "PPO": {**SHARED, "batch_size": 64},
+    "QRDQN": VALUES,
+    "TRPO": {**SHARED, "batch_size": 64},
+}
+
+
+def recipe_of(algorithm: str = "PPO", **changes: Any) -> Recipe:
+    return Recipe.from_mapping(
+        {"algorithm": algorithm, "n_timesteps": 192, **SMALL[algorithm], **changes}, path="x"
+    )
+
+
+@pytest.fixture(scope="module")
+def shown() -> tuple[Any, Any]:
+    """Observations and masks of labs in the middle of their episodes."""
+    envs = LabVecEnv(PARAMS, 32)
+    envs.seed(3)
+    envs.reset()
+    rng = np.random.default_rng(0)
+    for _ in range(7):
+        observations = envs.step(rng.integers(0, 154, 32))[0]
+    return observations, envs.labs.action_masks()
+
+
+# -- recipes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"algorithm": "PP0"}, "x.algorithm: got 'PP0'; allowed: A2C, DQN"),
+        ({"algorithm": "RecurrentPPO"}, "x.algorithm: got 'RecurrentPPO'; allowed: A2C, DQN"),
+        ({"algorithm": ["PPO"]}, "x.algorithm: got"),
+        ({"leraning_rate": 1e-3}, "x.leraning_rate: unknown key; did you mean 'learning_rate'"),
+        ({"cost_limit\n": 1}, r"x.'cost_limit\\n': unknown key"),
+        ({"n_timesteps": 0}, "x.n_timesteps: got 0; allowed: greater than or equal to 1"),
+        ({"n_envs": 2.5}, "x.n_envs: got 2.5; allowed: a valid integer"),
+        ({"shaping_weight": -1}, "x.shaping_weight: got -1; allowed: greater than or equal to 0"),
+        ({"learning_rate": "fast"}, "x.learning_rate: got 'fast'; allowed: .* or lin_<number>"),
+        ({"gamma": "lin_0.5"}, "x.gamma: got 'lin_0.5'; allowed: a valid number"),
+        ({"gamma": float("nan")}, "x.gamma: got nan; allowed: a finite number"),
+        ({"rollout_buffer_class": "os.system"}, "x.rollout_buffer_class: got 'os.system'; allowed"),
+        ({"env": "CartPole"}, "x.env: unknown key"),
+        ({"policy": "Mlp"}, "x.policy: got 'Mlp'; allowed: 'SharedPolicy' or 'MlpPolicy'"),
+        ({"policy_kwargs": {"widht": 3}}, "x.policy_kwargs.widht: got 'widht'; allowed: 'width' or"),
+        ({"policy_kwargs": {"width": 0}}, "x.policy_kwargs.width: got 0; allowed: greater"),
+        (
+            {"algorithm": "DQN", "policy": "SharedPolicy"},
+            "x.policy: got 'SharedPolicy'; allowed: 'MlpPolicy'",
+        ),
+    ],
+    ids=str,
+)
+def test_impossible_recipes_name_key_and_allowed_values(changes, words):
+    with pytest.raises(ParamError, match=words) as error:
+        Recipe.from_mapping({"algorithm": "PPO", "n_timesteps": 10, **changes}, path="x")
+    assert "\n" not in str(error.value)
+
+
+def test_the_number_of_steps_has_no_default():
+    with pytest.raises(ParamError, match=r"x\.n_timesteps: missing"):
+        Recipe.from_mapping({"algorithm": "PPO"}, path="x")
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "configs" / "hyperparameters").glob("*.yml")), ids=lambda p: p.stem
+)
+def test_recipe_files_survive_a_round_trip(path):
+    names = {name.lower(): name for name in ALGORITHMS}
+    for entry in yaml.safe_load(path.read_text(encoding="utf-8")).values():
+        recipe = Recipe.from_mapping({"algorithm": names[path.stem.replace("_", "")], **entry})
+        assert recipe.to_mapping().items() >= entry.items()
+        assert Recipe.from_mapping(recipe.to_mapping()) == recipe
+        assert pickle.loads(pickle.dumps(recipe)) == recipe
+
+
+def test_falling_rates_become_schedules():
+    arguments = recipe_of(learning_rate="lin_3e-3", clip_range="lin_0.2", ent_coef="lin_0.1").arguments()
+    assert arguments["learning_rate"](0.5) == pytest.approx(1.5e-3)
+    assert arguments["clip_range"](1.0) == 0.2
+    assert arguments["ent_coef"] == 0.1
+    assert recipe_of(learning_rate="3e-4").arguments()["learning_rate"] == 3e-4  # as YAML reads it
+
+
+# -- labs as Stable-Baselines3 sees them ---------------------------------------------------------
+
+
+def test_native_vector_returns_what_single_labs_return():
+    envs, singles = LabVecEnv(PARAMS, 3), DummyVecEnv([lambda: LabEnv(PARAMS)] * 3)
+    envs.seed(5)
+    singles._seeds = list(envs._seeds)
+    np.testing.assert_array_equal(envs.reset(), singles.reset())
+    rng = np.random.default_rng(0)
+    ended = 0
+    for _ in range(41):  # single labs draw their second episode elsewhere
+        (seen, rewards, dones, infos), (seen_1, rewards_1, dones_1, infos_1) = (
+            both.step(actions) for actions in [rng.integers(0, 154, 3)] for both in (envs, singles)
+        )
+        np.testing.assert_array_equal(rewards, rewards_1)
+        np.testing.assert_array_equal(dones, dones_1)
+        np.testing.assert_array_equal(seen[~dones], seen_1[~dones])
+        for i in np.flatnonzero(dones):
+            ended += 1
+            np.testing.assert_array_equal(
+                infos[i]["terminal_observation"], infos_1[i]["terminal_observation"]
+            )
+            summary = infos_1[i]["episode_summary"]
+            assert (infos[i]["episode"]["r"], infos[i]["episode"]["l"]) == (
+                summary["return"],
+                summary["length"],
+            )
+            assert not infos[i].get("TimeLimit.truncated", False)
+        if dones.any():
+            break
+    assert ended
+    finished = envs.take_finished()
+    assert finished is not None
+    assert len(finished["return"]) == ended
+    assert envs.take_finished() is None
+
+
+def test_idling_costs_only_what_does_not_execute():
+    params = solvent.preset("energy")
+    free, priced = LabVecEnv(params, 32), LabVecEnv(params, 32, Rewards(idle_price=0.25))
+    rng = np.random.default_rng(2)
+    for envs in (free, priced):
+        envs.seed(4)
+        envs.reset()
+    idle = executed = 0
+    for _ in range(60):
+        actions = rng.integers(0, free.action_space.n, 32)
+        rewards = [envs.step(actions)[1] for envs in (free, priced)]
+        waited = np.isin(free.labs.batch.steps["event"], [Event.REFUSED, Event.NOT_EXECUTED, Event.DEFERRED])
+        np.testing.assert_allclose(rewards[0] - rewards[1], np.where(waited, 0.25, 0.0), atol=1e-6)
+        idle, executed = idle + waited.sum(), executed + (~waited).sum()
+    assert min(idle, executed) > 100
+
+
+def test_while_blocked_counts_refusals_calibrations_and_rests():
+    """Bold claims, so that debt soon blocks: what is then neither calibration nor rest is refused."""
+    envs = LabVecEnv(PARAMS, 64)
+    envs.seed(3)
+    envs.reset()
+    rng = np.random.default_rng(0)
+    table = action_table(PARAMS)
+    bold = np.flatnonzero(
+        (table["claim"] == max(PARAMS.vocabulary.claims)) | (table["verb"] <= Verb.BASELINE)
+    )
+    for _ in range(2 * PARAMS.budget.heartbeats):
+        envs.step(rng.choice(bold, 64))
+    finished = envs.take_finished()
+    tried, calibrated, rested = (int(finished[name].sum()) for name in WHILE_BLOCKED)
+    assert len(finished["return"]) >= 64
+    assert min(calibrated, rested) > 0
+    refused = int(finished["refusals"]["epistemic_debt_action_blocked"].sum())
+    assert tried - calibrated - rested == refused > 100
+
+
+# -- the network shared by compounds -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", ["default", "lab", "tiny"])
+def test_relabelling_compounds_relabels_logits(level):
+    params = solvent.preset(level)
+    torch.manual_seed(0)
+    network = CompoundNetwork(params, 16, 16)
+    shared, own = compound_columns(params)
+    rng = np.random.default_rng(1)
+    observation = rng.random((1, len(shared) + sum(map(len, own))), dtype=np.float32)
+    order = rng.permutation(len(own))
+    relabelled = observation.copy()
+    for m, columns in enumerate(own):
+        relabelled[:, own[order[m]]] = observation[:, columns]
+    with torch.no_grad():
+        before, after = (network(torch.as_tensor(o)) for o in (observation, relabelled))
+    rows = [str(row) for row in action_table(params)]
+    twins = action_table(params).copy()
+    twins["compound"] = np.where(twins["compound"] >= 0, order[twins["compound"]], twins["compound"])
+    places = [rows.index(str(row)) for row in twins]
+    assert torch.allclose(before[0], after[0][:, places], atol=1e-5)
+    assert torch.allclose(before[1], after[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "MaskablePPO"])
+def test_shared_policy_starts_and_chooses_by_verb(algorithm):
+    cls, arguments = recipe_of(algorithm).network(PARAMS)
+    spaces = LabVecEnv(PARAMS, 1)
+    policy = cls(spaces.observation_space, spaces.action_space, lambda _: 0.0, **arguments)
+    actions = action_table(PARAMS)
+    start = policy.get_distribution(torch.rand(3, *spaces.observation_space.shape))
+    probs = start.distribution.probs.detach()
+    of_verbs = torch.stack(
+        [probs[:, actions["verb"] == verb].sum(dim=1) for verb in np.unique(actions["verb"])]
+    )
+    assert torch.allclose(of_verbs, torch.tensor(1 / len(of_verbs)), atol=0.02)
+    assert torch.allclose(start.entropy(), torch.zeros(3), atol=1e-3)
+    screens = actions["verb"] == Verb.SCREEN
+    probs = np.full(len(actions), 1e-6)
+    probs[actions["verb"] == Verb.REST] = 0.3
+    probs[screens] = 0.01
+    probs[screens & (actions["compound"] == 2)] = 0.012
+    probs[screens & (actions["compound"] == 5) & (actions["claim"] == 1.0)] = 0.018
+    probs[screens & (actions["compound"] == 2) & (actions["claim"] == 0.5)] = 0.013
+    given = policy.action_dist.proba_distribution(torch.from_numpy(np.log(probs)).float()[None])
+    chosen = actions[given.mode().item()]
+    assert (chosen["verb"], chosen["compound"], chosen["claim"]) == (Verb.SCREEN, 2, 0.5)
+    drawn = policy.action_dist.proba_distribution(
+        torch.from_numpy(np.log(probs)).float().expand(20_000, -1)
+    ).sample()
+    counted = torch.bincount(drawn, minlength=len(probs)) / len(drawn)
+    np.testing.assert_allclose(counted, probs / probs.sum(), atol=0.015)
+
+
+# -- training ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_loaded_policy_plays_as_the_trained_one(algorithm, tmp_path, shown, monkeypatch):
+    models = []
+    learn = ALGORITHMS[algorithm].learn
+    monkeypatch.setattr(
+        ALGORITHMS[algorithm], "learn", lambda self, *a, **k: models.append(self) or learn(self, *a, **k)
+    )
+    path = train(recipe_of(algorithm), PARAMS, seed=1, folder=tmp_path, tensorboard=False)
+    assert path == tmp_path / WEIGHTS
+    assert sorted(file.name for file in tmp_path.iterdir()) == [ABOUT, WEIGHTS]
+    observations, masks = shown
+    masked = {"action_masks": masks} if algorithm == "MaskablePPO" else {}
+    wanted, _ = models[0].predict(observations, deterministic=True, **masked)
+    before = torch.get_rng_state()
+    agent = LearnedAgent.load(path, PARAMS)
+    assert torch.equal(torch.get_rng_state(), before)  # loading consumes nobody's random numbers
+    assert agent.name == algorithm.lower()
+    chosen = agent.act(observations, masks)
+    np.testing.assert_array_equal(chosen, wanted)
+    if algorithm == "MaskablePPO":
+        assert masks[np.arange(len(chosen)), chosen].all()
+        assert not agent.act(observations, np.eye(masks.shape[1], dtype=np.int8)[[0] * len(masks)]).any()
+
+
+def test_training_depends_on_its_seed_and_not_on_tensorboard(tmp_path):
+    reports: dict[str, list[Any]] = {}
+    weights = {}
+    for name, seed, logs in (("a", 3, True), ("b", 3, False), ("c", 4, False)):
+        seen = reports[name] = []
+        path = train(
+            recipe_of(n_timesteps=8 * 8 * 8), PARAMS, seed=seed, folder=tmp_path / name, tensorboard=logs,
+            on_progress=lambda done, total, seen=seen: seen.append((done, total)),
+            on_episodes=lambda done, columns, seen=seen: seen.append((done, columns["return"].tolist())),
+        )  # fmt: skip
+        weights[name] = path.read_bytes()
+    assert weights["a"] == weights["b"] != weights["c"]
+    assert reports["a"] == reports["b"]
+    assert (reports["a"][0], reports["a"][-1]) == ((0, 512), (512, 512))
+    assert sum(len(returns) for _, returns in reports["a"] if isinstance(returns, list)) >= 8
+    assert [path.suffix for path in (tmp_path / "a" / "tensorboard").rglob("events*")]
+    assert not (tmp_path / "b" / "tensorboard").exists()
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "DQN"])
+def test_stopped_training_leaves_no_policy(algorithm, tmp_path):
+    calls = iter(range(1000))
+    stopped = train(
+        recipe_of(algorithm), PARAMS, seed=0, folder=tmp_path, tensorboard=False,
+        should_stop=lambda: next(calls) >= 10,
+    )  # fmt: skip
+    assert stopped is None
+    assert next(calls) == 11
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "A2C", "MaskablePPO"])
+def test_falling_entropy_bonus_reaches_the_learner(algorithm, tmp_path, monkeypatch):
+    """Three rollouts: the whole of it, two thirds, one third."""
+    seen = []
+    train_ = ALGORITHMS[algorithm].train
+    monkeypatch.setattr(
+        ALGORITHMS[algorithm], "train", lambda self: (seen.append(self.ent_coef), train_(self))
+    )
+    train(recipe_of(algorithm, ent_coef="lin_0.3"), PARAMS, seed=0, folder=tmp_path, tensorboard=False)
+    assert seen == pytest.approx([0.3, 0.2, 0.1])
+
+
+def test_arguments_that_the_algorithm_refuses_are_one_line(tmp_path):
+    with pytest.raises(ParamError, match=r"^PPO: ") as error:
+        train(recipe_of(n_envs=1, n_steps=1), PARAMS, seed=0, folder=tmp_path, tensorboard=False)
+    assert "\n" not in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- policy files --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("policy")
+    train(recipe_of(n_timesteps=64), PARAMS, seed=0, folder=folder, tensorboard=False)
+    return folder
+
+
+@pytest.fixture
+def policy(good, tmp_path) -> Path:
+    return Path(shutil.copytree(good, tmp_path / "policy"))
+
+
+def refuse(path: Path, words: str, params: Any = PARAMS) -> None:
+    with pytest.raises(PolicyFileError, match=words) as error:
+        LearnedAgent.load(path, params)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 450
+
+
+def test_a_policy_is_found_by_folder_weights_or_description(good, shown):
+    actions = [LearnedAgent.load(path, PARAMS).act(*shown) for path in (good, good / WEIGHTS, good / ABOUT)]
+    assert all((a == actions[0]).all() for a in actions)
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, ABOUT])
+def test_missing_truncated_and_foreign_files_are_one_line(policy, name, tmp_path):
+    mark = tmp_path / "ran"
+
+    class Trap:
+        def __reduce__(self) -> Any:
+            return Path.touch, (mark,)
+
+    content = (policy / name).read_bytes()
+    for broken in (
+        b"",
+        content[: len(content) // 2],
+        content[:-1],
+        pickle.dumps(Trap()),
+        b"[" * 100_000,
+        b"{}",
+    ):
+        (policy / name).write_bytes(broken)
+        refuse(policy, f"{name}: ")
+    assert not mark.exists()
+    (policy / name).unlink()
+    refuse(policy, f"{name}: No such file or directory; allowed: {WEIGHTS} with {ABOUT} beside it")
+    (policy / name).symlink_to("/dev/zero")
+    refuse(policy, f"{name}: not a regular file")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"format": "pickle"}, "format: got 'pickle'; allowed: 'solvent-policy 2'"),
+        ({"layout": {"observations": 3}}, "layout: trained on other labs"),
+        ({"recipe": {"algorithm": "SAC"}}, "recipe.algorithm: got 'SAC'; allowed: A2C"),
+        ({"recipe": {"policy": "os.system"}}, "recipe.policy: got 'os.system'; allowed"),
+        ({"recipe": {"policy": "MlpPolicy"}}, "recipe.policy_kwargs.width: got"),
+        (
+            {"recipe": {"policy_kwargs": {"width": 10**9}}},
+            "recipe.policy_kwargs.width: got 1000000000; allowed",
+        ),
+        (
+            {"recipe": {"policy_kwargs": {"features_extractor_class": "os.system"}}},
+            "features_extractor_class",
+        ),
+        ({"recipe": {"policy_kwargs": {"width": 16}}}, "not the weights of this network"),
+    ],
+    ids=str,
+)
+def test_odd_descriptions_are_one_line(policy, changes, words):
+    about = json.loads((policy / ABOUT).read_text())
+    recipe = {**about["recipe"], **changes.get("recipe", {})}
+    (policy / ABOUT).write_text(json.dumps({**about, **changes, "recipe": recipe}))
+    refuse(policy, words)
+
+
+def test_odd_weights_are_one_line(policy):
+    weights = load((policy / WEIGHTS).read_bytes())
+    name = min(weights)
+    for words, odd in {
+        f"{name}: missing": {key: value for key, value in weights.items() if key != name},
+        "a{200}": {**weights, "a" * 100_000: torch.zeros(1)},
+        r"\\x1b": {**weights, "\x1b[2J\n": torch.zeros(1)},
+        "not the weights of this network": {**weights, name: weights[name][:-1].contiguous()},
+        f"{name}: .*not finite": {**weights, name: torch.full_like(weights[name], float("nan"))},
+    }.items():
+        (policy / WEIGHTS).write_bytes(save(odd))
+        refuse(policy, words)
+
+
+def test_other_numbers_fit_and_other_shapes_do_not(good):
+    refuse(good, "trained on other labs", solvent.preset("energy"))
+    claims = dataclasses.replace(PARAMS.vocabulary, claims=(0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0))
+    refuse(good, "trained on other labs", dataclasses.replace(PARAMS, vocabulary=claims))
+    names = dataclasses.replace(PARAMS.assay, compounds=tuple(f"compound {m}" for m in range(8)))
+    debt = dataclasses.replace(PARAMS.debt, threshold=1.0)
+    LearnedAgent.load(good, dataclasses.replace(PARAMS, assay=names, debt=debt))
+
+
+# -- shipped policies ----------------------------------------------------------------------------
+
+EARNED = {"Debt": 14.979, "Energy": 12.591, "Gate": 15.265, "Lab": 11.370, "Tiny": 0.992}
+"""Mean returns over seeds 0 to 99, bits, when they were shipped."""
+
+
+def test_every_level_ships_a_policy():
+    assert set(shipped_policies()) == {f"ppo:Solvent/{level}-v0" for level in EARNED}
+    assert all(is_shipped_name(name) for name in shipped_policies())
+    assert not any(is_shipped_name(name) for name in (*AGENTS, "runs/ppo/seed-0/policy.safetensors"))
+    assert {path.name for path in SHIPPED.rglob("*") if path.is_file()} == {WEIGHTS, ABOUT}
+    with pytest.raises(ValueError, match="did you mean 'ppo:Solvent/Debt-v0'"):
+        shipped_policy("pop:Solvent/Debt-v0")
+
+
+@pytest.mark.parametrize("level", EARNED)
+def test_shipped_policies_earn_what_they_did(level):
+    params = solvent.preset(str(ENVIRONMENTS[f"Solvent/{level}-v0"].get("preset", "default")))
+    agent = LearnedAgent.load(shipped_policy(f"ppo:Solvent/{level}-v0"), params)
+    assert episodes(agent, params, range(100))["return"].mean() == pytest.approx(EARNED[level], abs=0.002)

@@ -1,0 +1,98 @@
+"""Summaries and the leaderboard: numbers by hand, kept in JSON and read again, and shown as tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from solvent import preset
+from solvent_experiments.config import ConfigError
+from solvent_experiments.folder import Columns, RunFolder
+from solvent_experiments.leaderboard import leaderboard_table, read_entries, write_between
+from solvent_experiments.statistics import Interval
+from solvent_experiments.summary import read_rows, result_tables, summary
+from solvent_experiments.table import Table
+from tests.commands import call
+
+ROOT = Path(__file__).parents[2]
+
+
+def episodes(**returns: list[float]) -> Columns:
+    agents = np.concatenate([np.full(len(values), agent, object) for agent, values in returns.items()])
+    column = np.concatenate(list(returns.values()))
+    zeros = np.zeros(len(column))
+    flat = dict.fromkeys(("debt", "refusals", "accepted", "wrong", "debt_added"), zeros)
+    return {"agent": agents, "training_seed": zeros - 1, "episode_seed": zeros, "return": column, **flat}
+
+
+def test_summary_by_hand() -> None:
+    rows = summary(episodes(low=[1.0, 2.0, 3.0, 100.0], oracle=[10.0] * 4), preset("default"))
+    assert [row.agent for row in rows] == ["oracle", "low"]
+    low = rows[1]
+    assert low.score.value == 2.5
+    assert low.interval("oracle_share").value == 0.25
+    assert low.interval("ceiling_share").value == pytest.approx(2.5 / 24)
+    assert (low.seeds, low.episodes, low.mean("accepted"), low.mean("nothing")) == (1, 4, 0.0, 0.0)
+    assert rows[0].interval("oracle_share") == Interval(1.0, 1.0, 1.0)
+
+
+def test_kept_summary_is_read_again(smoke_run: RunFolder) -> None:
+    rows = read_rows(smoke_run.summary)
+    assert [row.agent for row in rows] == [
+        row["agent"] for row in json.loads(smoke_run.summary.read_text())["agents"]
+    ]
+    assert rows[0].score.low <= rows[0].score.value <= rows[0].score.high
+    (table,) = result_tables(rows, title="x", mark="CONTAMINATED")
+    assert table.title == "x\nCONTAMINATED"
+    assert table.rows[0][0] == rows[0].agent
+
+
+def test_lab_has_all_tables(smoke_lab_run: RunFolder) -> None:
+    tables = result_tables(read_rows(smoke_lab_run.summary))
+    assert len(tables) == 4
+    assert "energy spent" in tables[1].headings
+    assert "reviewed" in tables[2].headings
+    assert "mean score" in tables[3].headings
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"agents": [{}]}', '{"agents": 3}', "NaN"])
+def test_damaged_summary_is_one_line(text: str, tmp_path: Path) -> None:
+    (tmp_path / "summary.json").write_text(text)
+    with pytest.raises(ConfigError, match=r"summary\.json: .*as `solvent run` wrote it"):
+        read_rows(tmp_path / "summary.json")
+
+
+def test_cells_are_escaped() -> None:
+    table = Table(("a",), (("x|\x1b[2J<b>",),))
+    assert r"x\|\x1b[2J" in table.markdown()
+    assert "&lt;b&gt;" in table.html()
+
+
+KEPT = ROOT / "docs" / "results" / "leaderboard.json"
+
+
+def test_leaderboard_of_kept_results_is_that_of_the_readme() -> None:
+    table = leaderboard_table(read_entries([KEPT]), "Solvent/Lab-v0").markdown()
+    assert table in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_leaderboard_is_written_between_markers(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- leaderboard -->\nold\n<!-- /leaderboard -->\nafter\n")
+    write_between(page, "new")
+    assert page.read_text() == "before\n<!-- leaderboard -->\n\nnew\n\n<!-- /leaderboard -->\nafter\n"
+    page.write_text("no markers")
+    with pytest.raises(ConfigError, match="lacks the markers"):
+        write_between(page, "new")
+
+
+def test_leaderboard_refuses_what_it_can_not_compare(smoke_run: RunFolder, tmp_path: Path) -> None:
+    call("leaderboard", smoke_run.root).refused("no oracle with a return above 0")
+    call("leaderboard", tmp_path).refused("no run")
+    call("leaderboard", KEPT, KEPT).refused("a second run named")
+    (tmp_path / "x.json").write_text("{}")
+    (tmp_path / "y.json").write_text('{"a": {"level": 3}}')
+    call("leaderboard", tmp_path / "y.json").refused("something else")

@@ -1,0 +1,135 @@
+"""Mutation tests: apply the mistakes of ``mutations.toml`` one at a time, and say which test notices each.
+
+    python -m tests.mutations                        all that ``mutations.json`` has no result for yet
+    python -m tests.mutations --again                all, from the start
+    python -m tests.mutations --only residual meter  those whose names hold one of these words
+
+Each mistake is made in a scratch copy of the tree, where the tests of its module run until one fails: first the
+quickest, then wider ones. With ``--record``, ``mutations.json`` keeps the first failing test, or null if all passed. An
+entry whose old text was rewritten is ``gone``: its mistake has to be made anew in the new code. Recordings of behaviour
+(digests) do not count, since they notice every change, intended or not. Exit code 1 if a mistake is missed or gone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+MUTATIONS = Path(__file__).with_suffix(".toml")
+RESULTS = Path(__file__).with_suffix(".json")
+COPIED = ("envs", "agents", "experiments", "tests", "configs", "benchmarks", "examples", "docs", "notebooks")
+TIMEOUT = 600  # seconds for one round of tests; a hang counts as noticed
+PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider")
+GONE = "gone"
+
+LAB = """tests/mechanisms/test_{stem}.py
+tests/test_dynamics.py tests/test_dynamics_{stem}.py
+tests/mechanisms tests/test_dynamics*.py
+tests/test_environment.py tests/test_vector.py tests/test_*level.py tests/contracts/test_[acl]*.py"""
+TESTS = {
+    "envs/solvent/lab/": LAB,
+    "envs/solvent/debt/": "tests/debt\ntests/test_control.py\ntests/test_own_agent.py",
+    "envs/solvent/energy/": "tests/energy/test_meter.py\ntests/costs/test_meter_store.py tests/test_own_agent.py",
+    "envs/solvent/gate/policy.py": "tests/gate/test_policy.py tests/gate/test_verdict.py\ntests/gate",
+    "envs/solvent/gate/": "tests/gate/test_embedding.py tests/gate/test_measurement.py\ntests/gate",
+    "envs/solvent/adequacy/": "tests/adequacy/test_{stem}.py\ntests/adequacy\ntests/experiments/test_adequacy*.py",
+}
+"""Start of a file's path -> patterns of its tests, one line per round, the quickest round first."""
+
+
+def rounds_of(file: str) -> list[list[str]]:
+    """Return the test files of each round that exist; those of one round are left out of the next."""
+    patterns = next(rounds for start, rounds in TESTS.items() if file.startswith(start))
+    done: set[Path] = set()
+    rounds = []
+    for line in patterns.format(stem=Path(file).stem).splitlines():
+        named = [path for pattern in line.split() for path in sorted(ROOT.glob(pattern))]
+        files = [test for path in named for test in (sorted(path.rglob("test_*.py")) or [path])]
+        rounds.append([test.relative_to(ROOT).as_posix() for test in files if test not in done])
+        done.update(files)
+    return [paths for paths in rounds if paths]
+
+
+def first_failure(tree: Path, tests: list[str]) -> str | None:
+    """Return the first test that fails in the tree, or None."""
+    # Mechanisms and dynamics need not be compiled: as plain Python their tests take seconds.
+    plain = all("mechanisms" in test or "dynamics" in test for test in tests)
+    switches = {"CI": "1", "OMP_NUM_THREADS": "1", "NUMBA_DISABLE_JIT": str(int(plain))}
+    # For the commands that tests start; pytest itself finds the packages by its own settings.
+    switches["PYTHONPATH"] = os.pathsep.join(str(tree / name) for name in ("envs", "agents", "experiments"))
+    options = {"cwd": tree, "env": os.environ | switches, "timeout": TIMEOUT}
+    try:
+        ended = subprocess.run([*PYTEST, *tests], capture_output=True, text=True, check=False, **options)
+    except subprocess.TimeoutExpired:
+        return f"timeout of {tests[0]}"
+    if ended.returncode in (0, 5):  # 5: no test collected
+        return None
+    found = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", ended.stdout, re.MULTILINE)
+    return found[1] if found else f"exit code {ended.returncode} of {tests[0]}"
+
+
+def tried(tree: Path, mutation: dict[str, str]) -> str | None:
+    """Make a mistake in the tree, run its tests, and take it back. A test that fails anyway does not count."""
+    path = tree / mutation["file"]
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if text.count(mutation["old"]) != 1:
+        return GONE
+    for tests in rounds_of(mutation["file"]):
+        path.write_text(text.replace(mutation["old"], mutation["new"]), encoding="utf-8")
+        try:
+            test = first_failure(tree, tests)
+        finally:
+            path.write_text(text, encoding="utf-8")
+        if test is not None and "::" in test and first_failure(tree, [test]):
+            raise SystemExit(f"{test} fails without a mistake, too")
+        if test is not None:
+            return test
+    return None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutations")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], metavar="WORD", help="mutations with a word in their name"
+    )
+    parser.add_argument("--again", action="store_true", help="try those that have a result, too")
+    parser.add_argument("--record", action="store_true", help=f"write results to {RESULTS.name} as they come")
+    given = parser.parse_args()
+    mutations = tomllib.loads(MUTATIONS.read_text(encoding="utf-8"))
+    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    chosen = [name for name in mutations if any(word in name for word in given.only)]
+    if not chosen:
+        parser.error(f"--only: no mutation has {' or '.join(given.only)!r:.80} in its name")
+    missed = 0
+    with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
+        tree = Path(folder, "tree")
+        unwanted = shutil.ignore_patterns("__pycache__", ".numba_cache")
+        for name in COPIED:
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, tree / name, ignore=unwanted)
+        shutil.copy(ROOT / "pyproject.toml", tree)
+        for name in chosen:
+            if name in results and not given.again and given.only == [""]:
+                continue
+            began = time.monotonic()
+            test = tried(tree, mutations[name])
+            missed += test in (None, GONE)
+            print(f"{name}: {test or 'MISSED'} ({time.monotonic() - began:.0f} s)", flush=True)
+            if given.record:
+                results[name] = test
+                RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

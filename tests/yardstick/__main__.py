@@ -1,0 +1,64 @@
+"""Record what Solvent does, or compare it with the recording of 0.2.0 (``kept.json``).
+
+    python -m tests.yardstick compare              every part; exit code 1 if any differs
+    python -m tests.yardstick record worlds runs   some parts, kept beside the others
+
+The tree that is measured is the one that ``import solvent`` finds, so PYTHONPATH chooses it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from tests.yardstick.digest import differences
+
+KEPT = Path(__file__).with_name("kept.json")
+PARTS = {
+    "worlds": "worlds", "tables": "worlds", "agents": "agents", "adequacy": "instruments",
+    "gate": "instruments", "public": "instruments", "prices": "instruments", "own_agent": "runs", "runs": "runs",
+}  # fmt: skip
+"""Part -> the module that has a function of its name."""
+
+
+def measured(part: str) -> dict[str, Any]:
+    measure: Callable[[], dict[str, Any]] = getattr(import_module(f"tests.yardstick.{PARTS[part]}"), part)
+    return measure()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.yardstick", description=__doc__)
+    parser.add_argument("command", choices=("record", "compare"))
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)} (default: all)")
+    given = parser.parse_args()
+    if unknown := sorted(set(given.parts) - set(PARTS)):
+        parser.error(f"PART: got {unknown[0]!r}; allowed: {', '.join(PARTS)}")
+    os.environ["SOLVENT_CACHE"] = (
+        tempfile.mkdtemp()
+    )  # vectors kept by another version would hide a difference
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    apart = 0
+    for part in given.parts or PARTS:
+        found = measured(part)
+        if not found:  # what it needs is not on this machine
+            continue
+        if given.command == "record":
+            kept[part] = found
+            rows = [f"{json.dumps(name)}: {json.dumps(kept[name], sort_keys=True)}" for name in sorted(kept)]
+            KEPT.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+            print(f"{part}: recorded", flush=True)
+        else:
+            told = [*differences(kept.get(part), json.loads(json.dumps(found)), part)]
+            apart += len(told)
+            print("\n".join(told) or f"{part}: equal", flush=True)
+    return int(apart > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
