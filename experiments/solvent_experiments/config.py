@@ -62,7 +62,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """Return the mapping in a YAML file; raise ConfigError if the file is missing, broken, or too large."""
     text = _text(path, "a YAML file", MOST_YAML)
     try:
-        data = yaml.load(text, _Loader)
+        data = _Loader(text).get_single_data()
         _measure(data)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark

@@ -399,7 +399,7 @@ def test_a_finished_run_is_left_as_it_is_and_checked(run):
     )
     call(*arguments, "--episodes", 3, "--agents", "honest,random").succeeded("already finished")
     assert (run / "manifest.json").read_bytes() == before
-    call(*arguments, "--episodes", 4, "--agents", "honest,random").refused("holds a run with another config")
+    call(*arguments, "--episodes", 4, "--agents", "honest,random").refused("holds another config")
     call("check", run).succeeded("as written")
     call("llm", "replay", run, "--quiet").succeeded("Next: ")
     call("llm", "report", run, "--out", run.parent / "page.html", "--quiet").succeeded("page.html")

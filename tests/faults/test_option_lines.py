@@ -67,7 +67,7 @@ VALUES = (
 )
 FATAL = {
     "play": "--env",
-    "solve": "--config",
+    "solve": "--env",
     "explain": "--env",
     "serve": "--env",
     "debt run": "--agent",

@@ -32,6 +32,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from solvent_experiments.config import ConfigError
+from solvent_experiments.folder import RunFolder
 
 root, rounds, number = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 root.with_name(f"ready-{number}").touch()

@@ -80,7 +80,6 @@ def test_a_sweep_says_what_it_found(here):
     ended = gate("sweep", "--dataset", here / "claims.jsonl", "--out", "s.json", "--n", "60")
     ended.succeeded("P30", "held out", "60 of 90 claims of claims (jsonl: ", "written: s.json")
     ended.succeeded("budget for evidence of the same page: not learnt, too few claims have such evidence")
-    assert "claims measured" in ended.err
 
 
 def test_check_exits_1_where_an_item_fails_and_says_which(here):
