@@ -99,7 +99,7 @@ def test_it_is_stored_small_and_whole(path: Path) -> None:
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
     assert sum(map(pictures, cells)) >= 2
-    assert path.stat().st_size < 1_200_000
+    assert path.stat().st_size < 700_000
 
 
 @each

@@ -79,7 +79,7 @@ def span(seconds: float) -> str:
 
 
 class Progress:
-    """Progress by label: bars on a terminal, a line every ten seconds elsewhere, nothing if ``quiet``."""
+    """Progress by label: bars on a terminal; elsewhere a line at once and every ten seconds; nothing if ``quiet``."""
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
         self._console, self._quiet = console, quiet
@@ -116,7 +116,7 @@ class Progress:
             if label not in self._tasks:
                 self._tasks[label] = self._bars.add_task("", total=1.0, label=label, text=text)
             self._bars.update(self._tasks[label], completed=share, text=text)
-        elif line and time.monotonic() - self._told.setdefault(label, time.monotonic()) >= LINE_AFTER:
+        elif line and time.monotonic() - self._told.get(label, float("-inf")) >= LINE_AFTER:
             self._told[label] = time.monotonic()
             self.say(f"{label}: {text}")
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,10 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        temporary.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+        with temporary.open("wb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())  # before the rename, or a crash of the machine could leave an empty file
         temporary.replace(path)
     except OSError as error:
         # A failed write names no file by itself, and the message is for someone who must make room in it.
@@ -35,10 +38,27 @@ def write_json(path: Path, value: Any) -> None:
 
 
 @contextmanager
+def locked(lock: Path, patience: float) -> Iterator[None]:
+    """Hold a lock file and remove it at the end; the operating system frees the lock of a process that is gone.
+
+    Raises:
+        TimeoutError: another process still holds it after ``patience`` seconds.
+    """
+    held = FileLock(lock)
+    held.acquire(timeout=patience)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # not possible everywhere while it is open
+            lock.unlink()
+        held.release()  # after that: whoever waits for a file that is gone asks again
+
+
+@contextmanager
 def appending(path: Path) -> Iterator[None]:
     """Keep others from appending to a file between what was read of it and what is appended."""
     path = path.resolve()
-    with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
+    with locked(path.with_name(f".{path.name}.lock"), PATIENCE):
         yield
 
 

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from solvent.lab.columns import join_columns
 from solvent_experiments.config import ConfigError, Experiment, read_json, read_yaml
-from solvent_experiments.files import write_atomically, write_json
+from solvent_experiments.files import locked, write_atomically, write_json
 
 Columns = dict[str, NDArray[Any]]
 NO_SEED = -1
@@ -75,8 +75,7 @@ class RunFolder:
 
     def experiment(self) -> Experiment:
         """Return the experiment of a run; raise ConfigError for a folder that holds none."""
-        if not self.config.exists():
-            raise ConfigError("no run; allowed: a folder that `solvent run` wrote", file=self.root)
+        self._require_run()
         try:
             return Experiment.model_validate(read_yaml(self.config))
         except ValueError as error:
@@ -86,14 +85,17 @@ class RunFolder:
 
     def read_manifest(self) -> dict[str, Any]:
         """Return the manifest; raise ConfigError unless the run is finished."""
-        if not self.config.exists():
-            raise ConfigError("no run; allowed: a folder that `solvent run` wrote", file=self.root)
+        self._require_run()
         manifest = read_json(self.manifest, "as `solvent run` wrote it") if self.manifest.exists() else {}
         if not isinstance(manifest, dict) or not manifest.get("finished"):
             raise ConfigError(
                 "unfinished; allowed: a finished run (the same `solvent run` resumes it)", file=self.root
             )
         return manifest
+
+    def _require_run(self) -> None:
+        if not self.config.exists():
+            raise ConfigError("no run; allowed: a folder that `solvent run` wrote", file=self.root)
 
     def unit(self, agent: str, seed: int | None = None) -> Unit:
         folder = self.root / agent
@@ -136,17 +138,14 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes out of the folder; the operating system frees the lock of a process that is gone."""
-        from filelock import FileLock, Timeout
-
+        """Keep other processes out of the folder."""
         self.root.mkdir(parents=True, exist_ok=True)
-        try:
-            lock = FileLock(self.root / ".lock", timeout=0).acquire()
-        except Timeout:
-            raise ConfigError(
-                "another process is using this folder; allowed: one at a time", file=self.root
-            ) from None
-        with lock:
+        with ExitStack() as held:
+            try:
+                held.enter_context(locked(self.root / ".lock", 0.0))
+            except TimeoutError:
+                said = "another process is using this folder; allowed: one at a time"
+                raise ConfigError(said, file=self.root) from None
             yield
 
     def write_manifest(

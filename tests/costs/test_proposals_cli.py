@@ -135,7 +135,7 @@ def test_wrong_input_is_one_line(solvent: Callable[..., str], store: CostStore) 
         (("list", "--status", "open"), "pending, approved, rejected, withdrawn"),
         (("history", "sing"), "'sing' has no price"),
         (("prices", "--as-of", "2999-01-01"), "in the future"),
-        (("prices", "--as-of", "soon"), "does not match the formats"),
+        (("prices", "--as-of", "soon"), "a date or time such as"),
         (("expire", "--days", "0"), "above 0"),
         (("expire", "--days", "nan"), "above 0"),
         (("file", "nowhere.jsonl"), "nowhere.jsonl"),

@@ -401,7 +401,7 @@ def test_a_finished_run_is_left_as_it_is(run):
     assert (run / "manifest.json").read_bytes() == before
     call(*arguments, "--episodes", 4, "--agents", "honest,random").refused("holds another config")
     call("llm", "replay", run, "--quiet").succeeded("Next: ")
-    call("llm", "report", run, "--out", run.parent / "page.html", "--quiet").succeeded("page.html")
+    call("llm", "report", run, "--out", run.parent / "page.html").succeeded("page.html")
 
 
 FORGED = {

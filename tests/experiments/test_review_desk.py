@@ -379,6 +379,7 @@ def test_desks_and_commands_at_once_lose_no_line_and_decide_once(tmp_path: Path,
     for i in range(1, count + 1):  # of four people one is first; in the first round the command may be
         assert sorted(one[i] for one in answers) == [200, 409, 409, 409]
     assert opened.retired.read_bytes().count(b"\n") == 1
+    assert not list(tmp_path.glob(".*.lock"))
 
 
 def test_nobody_gets_in_without_the_token_or_under_another_name(desk: Running) -> None:

@@ -79,6 +79,7 @@ def test_a_sweep_writes_its_file_its_manifest_and_policies(folder):
 def test_a_sweep_says_what_it_found(here):
     ended = gate("sweep", "--dataset", here / "claims.jsonl", "--out", "s.json", "--n", "60")
     ended.succeeded("P30", "held out", "60 of 90 claims of claims (jsonl: ", "written: s.json")
+    assert "claims measured" in ended.err
     ended.succeeded("budget for evidence of the same page: not learnt, too few claims have such evidence")
 
 

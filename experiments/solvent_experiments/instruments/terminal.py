@@ -38,7 +38,7 @@ def progress(label: str, *, quiet: bool, unit: str = "done") -> Iterator[Callabl
 
     with Progress(new_console(stderr=True), quiet=quiet) as shown:
         yield lambda stage, done, total: shown.update(
-            label, done / max(1, total), f"{stage}, {done:,} of {total:,} {unit}"
+            f"{label}, {stage}", done / max(1, total), f"{done:,} of {total:,} {unit}"
         )
 
 

@@ -254,11 +254,24 @@ def register(env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> None:
     suggest(PRICES)
 
 
+def _moment(text: str) -> datetime.datetime:
+    """Return a point in time, UTC where no zone is given; a date starts at midnight."""
+    try:
+        read = datetime.datetime.fromisoformat(text)
+        return read.replace(tzinfo=datetime.UTC) if read.tzinfo is None else read.astimezone(datetime.UTC)
+    except (ValueError, OverflowError):  # no date, or before the year 1 in UTC
+        allowed = "a date or time such as 2026-11-01 or 2026-11-01T12:00:00Z"
+        raise ConfigError(f"got {text!r:.60}; allowed: {allowed}", key="--as-of") from None
+
+
 @app.command()
 def prices(
     as_of: Annotated[
-        datetime.datetime | None,
-        typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="Date or time in UTC."),
+        str | None,
+        typer.Option(
+            metavar="MOMENT",
+            help="Date or time, such as 2026-11-01 or 2026-11-01T12:00:00Z (UTC where no zone is given).",
+        ),
     ] = None,
     as_json: AsJson = False,
     store: Store = DEFAULT_STORE,
@@ -267,7 +280,7 @@ def prices(
 
     Example: `solvent proposals prices --as-of 2026-11-01`
     """
-    when = None if as_of is None else as_of.replace(tzinfo=datetime.UTC)
+    when = None if as_of is None else _moment(as_of)
     with _opened(store) as opened:
         rows = opened.prices(when)
     _print_prices(rows, "Prices" if when is None else f"Prices as of {_time(when)}", as_json=as_json)
