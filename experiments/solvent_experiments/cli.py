@@ -24,7 +24,7 @@ from solvent_experiments.instruments.debt.command import app as debt
 from solvent_experiments.instruments.energy.commands import explain, tools
 from solvent_experiments.instruments.energy.proposals import app as proposals
 from solvent_experiments.instruments.gate.command import app as gate
-from solvent_experiments.instruments.options import Quiet
+from solvent_experiments.instruments.options import Env, Quiet
 from solvent_experiments.language.command import app as llm
 from solvent_experiments.language.serve import serve
 from solvent_experiments.studies.command import app as study
@@ -57,7 +57,6 @@ for name, group in {
 for command in (tools, explain, serve, desk):
     app.command()(command)
 
-Env = Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")]
 Runs = Annotated[
     list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs.", show_default=False)
 ]
@@ -134,11 +133,9 @@ def run(
     if address is not None and backend != "ray":
         raise ConfigError(f"got {address!r:.80}; allowed: with --backend ray alone", key="--address")
     experiment = load_experiment(config, seeds=None if seeds is None else parse_seeds(seeds))
-    from solvent_experiments.run import (
-        Pool,
-        run_experiment,
-        show_results,
-    )  # after the checks, which need no learner
+
+    # After the checks, which need no learner.
+    from solvent_experiments.run import Pool, run_experiment, show_results
 
     pool: Pool | None = None
     if backend == "ray":
@@ -197,9 +194,9 @@ def evaluate(
     if out is not None and out.exists():
         raise ConfigError("exists already; allowed: a new file", file=out, key="--out")
     chosen = Evaluation(episodes=episodes, slow_episodes=episodes, first_seed=seed, trace_episodes=0)
-    parts = []
+    parts, console = [], new_console()
     made = {name: make_agent(name, params) for name in agents}
-    with Progress(new_console()) as shown:
+    with Progress(console) as shown:
         for name, agent in made.items():
 
             def on_progress(done: int, total: int, name: str = name) -> None:
@@ -207,12 +204,12 @@ def evaluate(
 
             found = played.evaluate(agent, params, chosen, on_progress=on_progress)
             parts.append(owned(found.episodes if found else {}, name))
+    columns = joined(parts)
     if out is not None:
-        write_parquet(out, joined(parts))
-    for table in result_tables(
-        summary(joined(parts), params), title=f"{env}, seeds {seed} to {seed + episodes - 1}"
-    ):
-        new_console().print(table.terminal())
+        write_parquet(out, columns)
+    title = f"{env}, seeds {seed} to {seed + episodes - 1}"
+    for table in result_tables(summary(columns, params), title=title):
+        console.print(table.terminal())
     watched = shlex.join(["--env", env, "--agent", agents[0], "--seed", str(seed)])
     suggest(f"`solvent play {watched}` shows the first of these episodes.")
 
@@ -274,7 +271,7 @@ def figures(runs: Runs) -> None:
 
     Example: `solvent figures runs/quickstart`
     """
-    from solvent_experiments.figures import draw_all
+    from solvent_experiments.figures.drawing import draw_all
     from solvent_experiments.folder import RunFolder
 
     for root in runs:

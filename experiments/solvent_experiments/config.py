@@ -164,8 +164,7 @@ class Experiment(_Strict):
     @functools.cached_property
     def lab(self) -> LabParams:
         """The parameters of every lab."""
-        lab: LabParams = LabParams.from_mapping(self.params, base=environment_params(self.env), path="params")
-        return lab
+        return environment_params(self.env, self.params)
 
     @property
     def mark(self) -> str:
@@ -308,12 +307,17 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     return tuple(seeds)
 
 
-def environment_params(env: str) -> LabParams:
-    """Return the parameters of an environment id, with or without its module (``solvent:Solvent/Debt-v0``)."""
+def environment_params(env: str, changes: Mapping[str, Any] | None = None) -> LabParams:
+    """Return the parameters of an environment id, with or without its module (``solvent:Solvent/Debt-v0``).
+
+    ``changes`` are differences from the level. Raises ParamError if one is impossible.
+    """
     name = env.removeprefix("solvent:")
     if name not in ENVIRONMENTS:
         raise ConfigError(f"unknown environment {env!r:.80}" + nearest(name, ENVIRONMENTS))
-    return preset(str(ENVIRONMENTS[name].get("preset", "default")))
+    level = preset(str(ENVIRONMENTS[name].get("preset", "default")))
+    lab: LabParams = LabParams.from_mapping(changes, base=level, path="params") if changes else level
+    return lab
 
 
 def departures(params: LabParams, level: LabParams) -> str:

@@ -23,7 +23,7 @@ import solvent
 from solvent_experiments.config import ConfigError, Experiment
 from solvent_experiments.files import write_atomically
 from solvent_experiments.folder import Unit
-from solvent_experiments.run import ONE_THREAD, Message, Times, do_unit
+from solvent_experiments.run import Message, Times, do_unit, one_thread_each
 
 REACHED_WITHIN = 5.0
 """Seconds within which a cluster must answer; Ray itself retries for most of a minute."""
@@ -36,7 +36,7 @@ class RayPool:
 
     def __init__(self, address: str | None, jobs: int) -> None:
         handler = signal.getsignal(signal.SIGTERM)
-        os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+        one_thread_each()
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         if address is None:
             ray.init(address="local", num_cpus=jobs, include_dashboard=False, **QUIET)

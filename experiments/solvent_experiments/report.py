@@ -20,10 +20,10 @@ from solvent import LabEnv, LabParams
 from solvent.lab.rendering.sheet import ESCAPE
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import visible
-from solvent_experiments.figures import FIGURES, draw_all
+from solvent_experiments.figures.drawing import FIGURES, draw_all
 from solvent_experiments.files import require_writable, write_atomically
 from solvent_experiments.folder import RunFolder, groups_of, read_parquet, select
-from solvent_experiments.summary import read_rows, result_tables
+from solvent_experiments.summary import Row, read_rows, result_tables
 from solvent_experiments.table import Table
 
 TEMPLATE = "report.html.j2"
@@ -66,24 +66,23 @@ def write_report(roots: Sequence[Path], out: Path | None) -> Path:
     out = out or (roots[0] if len(roots) == 1 else Path()) / "report.html"
     if out.suffix.lower() not in (".html", ".htm") or out.is_dir():
         raise ConfigError("allowed: a file whose name ends in .html", file=out, key="--out")
-    for root in roots:
-        RunFolder(root).read_manifest()
+    folders = [RunFolder(root) for root in roots]
+    manifests = [folder.read_manifest() for folder in folders]  # of all, before a figure is drawn
     require_writable(out)
-    page = _page([_section(RunFolder(root)) for root in roots])
-    write_atomically(out, page)
+    write_atomically(out, _page(list(map(_section, folders, manifests))))
     return out
 
 
-def _section(folder: RunFolder) -> Section:
-    experiment, manifest = folder.experiment(), folder.read_manifest()
+def _section(folder: RunFolder, manifest: dict[str, Any]) -> Section:
+    experiment, rows = folder.experiment(), read_rows(folder.summary)
     if not folder.figures.exists():
         draw_all(folder)
-    episode, frames = _episode(folder, experiment.lab)
+    episode, frames = _episode(folder, rows, experiment.lab)
     return Section(
         title=experiment.name,
         env=experiment.env,
         mark=experiment.mark,
-        tables=result_tables(read_rows(folder.summary)),
+        tables=result_tables(rows),
         pictures=[
             Picture(name, (draw.__doc__ or "").splitlines()[0].removeprefix("Draw "), _uri(path))
             for name, draw in FIGURES.items()
@@ -100,13 +99,13 @@ def _uri(path: Path) -> str:
     return f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
 
 
-def _episode(folder: RunFolder, lab: LabParams) -> tuple[str, list[str]]:
+def _episode(folder: RunFolder, rows: Sequence[Row], lab: LabParams) -> tuple[str, list[str]]:
     """Return what a typical traced episode of the best agent is, and the lab as text after each of its actions.
 
     It is the one whose return is the median, so neither a lucky nor an unlucky one.
     """
     traces, episodes = read_parquet(folder.traces), read_parquet(folder.episodes)
-    agent = next((row.agent for row in read_rows(folder.summary) if row.agent in set(traces["agent"])), None)
+    agent = next((row.agent for row in rows if row.agent in set(traces["agent"])), None)
     if agent is None:
         return "", []
     traces = select(traces, traces["agent"] == agent)

@@ -144,20 +144,29 @@ def _compile(experiment: Experiment) -> None:
 
 
 def _draw(folder: RunFolder, shown: Progress) -> None:
-    from solvent_experiments.figures import draw_all
+    from solvent_experiments.figures.drawing import draw_all
 
     drawn = draw_all(folder)
     shown.say(f"figures: {len(drawn)} drawn; those without data are left out")
 
 
-def in_order(left: Sequence[Unit], jobs: int) -> tuple[list[Unit], list[Unit]]:
-    """Return the units to begin with, as many trainings as run at a time and the quick scripts, and the others."""
+def one_thread_each() -> None:
+    """Let the processes that follow compute on one thread: more than there are cores is many times slower."""
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+
+
+def searches(unit: Unit) -> bool:
+    """Return whether a unit's agent searches before it acts, and so plays fewer episodes."""
     from solvent_agents import PLAYERS
 
-    searches = {name for name, make in PLAYERS.items() if hasattr(make, "labs_at_once")}
+    return unit.seed is None and hasattr(PLAYERS.get(unit.agent), "labs_at_once")
+
+
+def in_order(left: Sequence[Unit], jobs: int) -> tuple[list[Unit], list[Unit]]:
+    """Return the units to begin with, as many trainings as run at a time and the quick scripts, and the others."""
     learners = [unit for unit in left if unit.seed is not None]
-    slow = [unit for unit in left if unit.seed is None and unit.agent in searches]
-    quick = [unit for unit in left if unit not in learners and unit not in slow]
+    slow = [unit for unit in left if searches(unit)]
+    quick = [unit for unit in left if unit.seed is None and unit not in slow]
     return learners[:jobs] + quick, learners[jobs:] + slow
 
 
@@ -168,13 +177,8 @@ class _Session:
         self, experiment: Experiment, folder: RunFolder, left: Sequence[Unit], pool: Pool, shown: Progress,
         stop: threading.Event,
     ) -> None:  # fmt: skip
-        self._experiment, self._folder, self._pool, self._shown, self._stop = (
-            experiment,
-            folder,
-            pool,
-            shown,
-            stop,
-        )
+        self._experiment, self._folder = experiment, folder
+        self._pool, self._shown, self._stop = pool, shown, stop
         self._first, later = in_order(left, pool.jobs)
         self._units = self._first + later
         self._clock = Clock(experiment, self._units, pool.jobs)
@@ -228,7 +232,7 @@ class _Session:
 
     def _draw_first(self) -> None:
         """Draw a figure of the finished units, so that there is something to look at while the others run."""
-        from solvent_experiments.figures import draw
+        from solvent_experiments.figures.drawing import draw
 
         done = [unit for unit in self._folder.units(self._experiment) if unit.episodes.exists()]
         try:
@@ -242,15 +246,13 @@ class Clock:
     """The time that a run has left: what remains of each unit, at the pace measured in this run."""
 
     def __init__(self, experiment: Experiment, units: Sequence[Unit], jobs: int) -> None:
-        from solvent_agents import PLAYERS
-
         self.ended: set[str] = set()
         self._jobs = jobs
         self._found: dict[tuple[str, str], Message] = {}
         self._kinds: dict[tuple[str, str], str] = {}
         evaluation = experiment.evaluation
         for unit in units:
-            slow = unit.seed is None and hasattr(PLAYERS.get(unit.agent), "labs_at_once")
+            slow = searches(unit)
             episodes = min(evaluation.episodes, evaluation.slow_episodes) if slow else evaluation.episodes
             totals = {"evaluation": episodes}
             if unit.seed is not None:
@@ -413,8 +415,7 @@ class Processes:
     """A pool of processes, spawned so that no thread or lock of the parent is copied."""
 
     def __init__(self, jobs: int) -> None:
-        # More threads than cores are many times slower on a busy machine.
-        os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+        one_thread_each()
         context = multiprocessing.get_context("spawn")
         self.jobs, self._stop, self._queue = jobs, context.Event(), context.SimpleQueue()
         self._pool = ProcessPoolExecutor(jobs, context, _begin, (self._queue, self._stop))

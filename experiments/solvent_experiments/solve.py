@@ -38,7 +38,7 @@ def solve_lab(params: LabParams, out: Path | None, *, console: Console, quiet: b
 
         solution = solve(enumerate_process(params, on_progress=on_progress))
     graph = graph_of(solution)
-    console.print(_table(solution, params, time.perf_counter() - started).terminal())
+    console.print(_table(solution, graph, params, time.perf_counter() - started).terminal())
     if len(graph.actions) <= SHOWN_NODES:
         console.print(policy_tree(graph))
     if out is not None:
@@ -47,8 +47,8 @@ def solve_lab(params: LabParams, out: Path | None, *, console: Console, quiet: b
         console.print(f"{out / POLICY}\n{out / STATES}", highlight=False, soft_wrap=True)
 
 
-def _table(solution: Solution, params: LabParams, seconds: float) -> Table:
-    about: dict[str, Any] = graph_of(solution).about
+def _table(solution: Solution, graph: PolicyGraph, params: LabParams, seconds: float) -> Table:
+    about: dict[str, Any] = graph.about
     rows = {
         "optimum": f"{solution.optimum:.6f} bits per episode",
         "share of the prior entropy": f"{solution.optimum / params.ceiling:.1%} of {params.ceiling:g} bits",

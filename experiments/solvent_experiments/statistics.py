@@ -28,6 +28,10 @@ class Interval(NamedTuple):
     high: float
 
 
+NOTHING = Interval(np.nan, np.nan, np.nan)
+"""Where there is nothing to measure."""
+
+
 @dataclass(frozen=True)
 class Bootstrap:
     """Settings of a percentile bootstrap: number of resamples, confidence level and seed."""
@@ -45,7 +49,7 @@ class Bootstrap:
     def defined(self, value: float, draws: Floats) -> Interval:
         """Return ``value`` with the interval of the draws that are not NaN; NaN if all are."""
         draws = draws[~np.isnan(draws)]
-        return self.interval(value, draws) if len(draws) else Interval(np.nan, np.nan, np.nan)
+        return self.interval(value, draws) if len(draws) else NOTHING
 
 
 BOOTSTRAP = Bootstrap()

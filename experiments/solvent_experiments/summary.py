@@ -1,4 +1,4 @@
-"""The summary of a run: each agent's means with intervals, the result tables, and the leaderboard of several runs.
+"""The summary of a run: each agent's means with intervals, and the result tables.
 
 ``summary.json`` keeps the numbers in full precision for the terminal, the figures and the report.
 """

@@ -19,7 +19,7 @@ from solvent.lab.mechanisms.energy import EnergyParams
 from solvent_agents import PLAYERS
 from solvent_experiments.cli import app
 from solvent_experiments.config import Evaluation, Experiment
-from solvent_experiments.figures import FIGURES
+from solvent_experiments.figures.drawing import FIGURES
 from solvent_experiments.folder import read_parquet
 from tests.commands import execute, execute_python
 from tests.runs import runs, smoke_lab_run

@@ -9,8 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from solvent_experiments.figures import FIGURES, draw
 from solvent_experiments.figures.data import RunData, held, load_run, stretches
+from solvent_experiments.figures.drawing import FIGURES, draw
 from solvent_experiments.figures.style import PALETTE, as_image, colour_of, head, styled
 from solvent_experiments.folder import RunFolder
 from tests.runs import SMOKE, Runs

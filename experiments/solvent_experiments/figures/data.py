@@ -81,9 +81,16 @@ def load_run(folder: RunFolder) -> RunData:
     )
 
 
+def starts_of(traces: Columns) -> NDArray[np.intp]:
+    """Return the row at which each traced episode starts."""
+    return np.flatnonzero(
+        traces.get("step", traces["heartbeat"]) == 0
+    )  # without steps, actions are heartbeats
+
+
 def held(traces: Columns, values: NDArray[Any], heartbeats: int) -> NDArray[np.float64]:
     """Return values at each heartbeat's start, shape ``(episodes, heartbeats + 1)``; the last is held to the end."""
-    starts = np.flatnonzero(traces.get("step", traces["heartbeat"]) == 0)
+    starts = starts_of(traces)
     grid = np.empty((len(starts), heartbeats + 1))
     for row, (first, end) in enumerate(zip(starts, [*starts[1:], len(traces["heartbeat"])], strict=True)):
         _, at_starts = np.unique(traces["heartbeat"][first:end], return_index=True)

@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 
 from solvent.lab.mechanisms.energy import hour_of, within_hours
 from solvent.lab.verbs import INTENTS, VERBS
-from solvent_experiments.figures.data import RunData, held
-from solvent_experiments.figures.frame import LABEL, key, level_line, names_at_right, stacked
-from solvent_experiments.figures.style import INTENT_COLOURS, colour_of, new_figure
+from solvent_experiments.figures.data import RunData, starts_of
+from solvent_experiments.figures.frame import LABEL, key, level_line, names_at_right, over_heartbeats, stacked
+from solvent_experiments.figures.style import INTENT_COLOURS, new_figure
 
 AWAY = "#EBEBEB"
 
@@ -25,18 +25,9 @@ def energy_curve(run: RunData) -> Figure | None:
     for beat in range(heartbeats):
         if not within_hours(hour_of(start, beat), energy.present_from, energy.present_until):
             level.axvspan(beat, beat + 1, color=AWAY, lw=0, zorder=0)
-    ends = []
-    for agent in run.agents:
-        traces, colour = run.traces_of(agent), colour_of(agent)
-        grid = held(traces, traces["energy"], heartbeats)
-        if agent in run.learned:
-            low, high = np.percentile(grid, (10, 90), axis=0)
-            level.fill_between(range(heartbeats + 1), low, high, color=colour, alpha=0.2, lw=0)
-        level.plot(grid.mean(axis=0), color=colour, lw=2.0 if agent in run.learned else 1.2)
-        ends.append((float(grid[:, -1].mean()), agent, colour))
+    ends = over_heartbeats(level, run, {agent: run.traces_of(agent)["energy"] for agent in run.agents})
     level_line(level, energy.cap)
     level.set_ylim(0, energy.cap * 1.08)
-    level.set_xlim(0, heartbeats)
     beats = [beat for beat in range(heartbeats + 1) if (start + beat) % 6 == 0]
     level.set_xticks(beats, [f"{(start + beat) % 24:02d}" for beat in beats])
     level.grid(visible=False, axis="x")
@@ -58,5 +49,5 @@ def _by_intent(run: RunData, agent: str) -> dict[str, float]:
     intents = np.array([INTENTS.index(spec.intent) for spec in VERBS.values()])
     taken = traces["step"] > 0
     total = np.bincount(intents[traces["verb"][taken]], traces["energy_spent"][taken], minlength=len(INTENTS))
-    episodes = max(1, int((traces["step"] == 0).sum()))
+    episodes = max(1, len(starts_of(traces)))
     return dict(zip(INTENTS, (total / episodes).tolist(), strict=True))

@@ -11,9 +11,9 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from solvent.lab.codes import Refusal
-from solvent_experiments.figures.data import RunData, held
-from solvent_experiments.figures.frame import LABEL, key, level_line, names_at_right, stacked
-from solvent_experiments.figures.style import REASONS, colour_of, new_figure
+from solvent_experiments.figures.data import RunData, starts_of
+from solvent_experiments.figures.frame import LABEL, key, level_line, names_at_right, over_heartbeats, stacked
+from solvent_experiments.figures.style import REASONS, new_figure
 
 RARE = 0.005
 """Refusals per episode below which an agent counts as never refused."""
@@ -27,12 +27,12 @@ def episode(run: RunData) -> Figure | None:
     inches, bars = max(1.2, 1.1 * LABEL * len(run.agents)), 0.2 + 0.2 * len(refused)
     figure = new_figure(1.6 + 3 * inches + bars)
     wells, debt, so_far, reasons = figure.subplots(4, 1, height_ratios=[inches] * 3 + [bars])
-    _over_heartbeats(wells, run, {agent: run.traces_of(agent)["wells"] for agent in run.agents}, inches)
+    _panel(wells, run, {agent: run.traces_of(agent)["wells"] for agent in run.agents}, inches)
     wells.set_title("wells left")
-    _over_heartbeats(debt, run, {agent: run.traces_of(agent)["debt"] for agent in run.agents}, inches)
+    _panel(debt, run, {agent: run.traces_of(agent)["debt"] for agent in run.agents}, inches)
     debt.set_title("debt (bits); dashed: threshold")
     level_line(debt, run.lab.debt.threshold)
-    _over_heartbeats(so_far, run, {agent: _refused_so_far(run, agent) for agent in refused}, inches)
+    _panel(so_far, run, {agent: _refused_so_far(run, agent) for agent in refused}, inches)
     so_far.set_title("refused so far")
     so_far.set_xlabel("heartbeat (line: mean of episodes, band: 10 to 90 % of a learner's)")
     means = {
@@ -52,27 +52,14 @@ def _refused_so_far(run: RunData, agent: str) -> NDArray[np.float64]:
     """Return how many actions of its episode were refused up to each traced one."""
     traces = run.traces_of(agent)
     refusals = np.cumsum(traces["refusal"] != Refusal.NONE)
-    starts = np.flatnonzero(traces.get("step", traces["heartbeat"]) == 0)
+    starts = starts_of(traces)
     before = refusals[starts][np.cumsum(np.isin(np.arange(len(refusals)), starts)) - 1]
     found: NDArray[np.float64] = (refusals - before).astype(np.float64)
     return found
 
 
-def _over_heartbeats(axes: Axes, run: RunData, values: dict[str, NDArray[np.float64]], inches: float) -> None:
-    """Draw the mean of each agent's values at the start of every heartbeat, with its name at the end."""
-    heartbeats, ends = run.lab.budget.heartbeats, []
-    beats = np.arange(heartbeats + 1)
-    for agent, of in values.items():
-        grid, colour, learned = (
-            held(run.traces_of(agent), of, heartbeats),
-            colour_of(agent),
-            agent in run.learned,
-        )
-        if learned:
-            axes.fill_between(beats, *np.percentile(grid, (10, 90), axis=0), color=colour, alpha=0.2, lw=0)
-        axes.plot(beats, grid.mean(axis=0), color=colour, lw=2.0 if learned else 1.2)
-        ends.append((float(grid[:, -1].mean()), agent, colour))
-    axes.set_xlim(0, heartbeats)
+def _panel(axes: Axes, run: RunData, values: dict[str, NDArray[np.float64]], inches: float) -> None:
+    ends = over_heartbeats(axes, run, values)
     axes.set_ylim(0, max(axes.get_ylim()[1], 1.0))
     axes.yaxis.set_major_locator(MaxNLocator(4))
     names_at_right(axes, ends, inches)

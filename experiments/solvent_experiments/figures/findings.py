@@ -13,7 +13,7 @@ from solvent_experiments.figures.data import DRAWS, RunData, stretches
 from solvent_experiments.figures.frame import band, dots, key, stacked, step_axis
 from solvent_experiments.figures.style import OCHRE, ROSE, VERDICT_COLOURS, colour_of, new_figure
 from solvent_experiments.folder import Columns
-from solvent_experiments.statistics import mean_interval, share_interval
+from solvent_experiments.statistics import NOTHING, mean_interval, share_interval
 from solvent_experiments.summary import SCORES
 
 SCORE_COLOURS = ("#DADADA", "#B4B4B4", ROSE, OCHRE)
@@ -45,11 +45,8 @@ def words(run: RunData) -> Figure | None:
     columns = dict(zip(SCORES, SCORE_COLOURS, strict=True))
     stacked(shares, run.agents, _sums(run, columns), shares=True)
     shares.set_title("share of findings by the score of their words")
-    found = []
-    for agent in run.agents:
-        groups = list(zip(*(run.groups(agent, name) for name in SCORES), strict=True))
-        points = [np.sum([score * of for score, of in enumerate(seed)], axis=0) for seed in groups]
-        found.append(share_interval(points, [np.sum(seed, axis=0) for seed in groups]))
+    scored = {row.agent: row.interval("inadequacy") for row in run.rows if "inadequacy" in row.measured}
+    found = [scored.get(agent, NOTHING) for agent in run.agents]
     dots(mean, run.agents, found, [colour_of(agent) for agent in run.agents])
     mean.set_title("mean score and 95 % interval")
     _curves(run, curves, columns)

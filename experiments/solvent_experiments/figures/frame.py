@@ -10,8 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter
+from numpy.typing import NDArray
 
-from solvent_experiments.figures.style import DASHED, GREY, INK, PALETTE, SIZE, signed
+from solvent_experiments.figures.data import RunData, held
+from solvent_experiments.figures.style import DASHED, GREY, INK, PALETTE, SIZE, colour_of, signed
 from solvent_experiments.statistics import Interval
 
 LABEL = 0.155  # inches between the names at the ends of lines
@@ -33,21 +35,45 @@ def names_at_right(axes: Axes, ends: Sequence[tuple[float, str, str]], inches: f
     The limits of the axis are final when this is called.
     """
     bottom, top = axes.get_ylim()
-    gap = LABEL / inches
     ordered = sorted(ends)
     heights = [float(np.clip((value - bottom) / (top - bottom), -0.02, 1.02)) for value, _, _ in ordered]
-    places = list(heights)
-    for _ in range(200):
-        for i in range(len(places) - 1):
-            push = max(0.0, gap - (places[i + 1] - places[i])) / 2
-            places[i] -= push
-            places[i + 1] += push
+    places = spread(heights, LABEL / inches)
     for height, place, (_, name, colour) in zip(heights, places, ordered, strict=True):
         axes.annotate(
             name, (1.0, height), (1.04, place), "axes fraction", "axes fraction", va="center", color=colour,
             arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.5, "shrinkA": 0, "shrinkB": 0, "relpos": (0.0, 0.5)},
             annotation_clip=False,
         )  # fmt: skip
+
+
+def spread(places: Sequence[float], gap: float) -> list[float]:
+    """Return sorted ``places`` of labels, moved apart to at least ``gap``."""
+    moved = list(places)
+    for _ in range(200):
+        for i in range(len(moved) - 1):
+            push = max(0.0, gap - (moved[i + 1] - moved[i])) / 2
+            moved[i] -= push
+            moved[i + 1] += push
+    return moved
+
+
+def over_heartbeats(
+    axes: Axes, run: RunData, values: Mapping[str, NDArray[Any]]
+) -> list[tuple[float, str, str]]:
+    """Draw the mean of each agent's traced values at the start of every heartbeat, a learner's with a band.
+
+    Returns the lines' ends with their names and colours, as ``names_at_right`` takes them.
+    """
+    heartbeats, ends = run.lab.budget.heartbeats, []
+    beats = np.arange(heartbeats + 1)
+    for agent, of in values.items():
+        grid, colour = held(run.traces_of(agent), of, heartbeats), colour_of(agent)
+        if agent in run.learned:
+            axes.fill_between(beats, *np.percentile(grid, (10, 90), axis=0), color=colour, alpha=0.2, lw=0)
+        axes.plot(beats, grid.mean(axis=0), color=colour, lw=2.0 if agent in run.learned else 1.2)
+        ends.append((float(grid[:, -1].mean()), agent, colour))
+    axes.set_xlim(0, heartbeats)
+    return ends
 
 
 def dots(

@@ -22,7 +22,7 @@ WIDTH = 5.1  # inches
 DPI = 200
 SIZE = 8.5  # points
 INK, GREY, WARNING = "#222222", "#777777", "#B00020"
-DASHED, DOTTED = (0, (4, 2)), (0, (1, 1))
+DASHED = (0, (4, 2))
 PALETTE = BLUE, GREEN, RED, INDIGO, WINE, MAUVE, BLACK = (
     "#0F69FF", "#00875A", "#D22D00", "#5A2DA5", "#87004B", "#965A96", "#000000",
 )  # fmt: skip

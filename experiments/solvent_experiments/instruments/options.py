@@ -12,8 +12,9 @@ import typer
 
 from solvent_experiments.config import ConfigError
 
-__all__ = ["Quiet", "SkipBroken", "grouped", "json_object"]
+__all__ = ["Env", "Quiet", "SkipBroken", "grouped", "json_object"]
 
+Env = Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")]
 SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="Skip broken lines, and list them.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 

@@ -16,7 +16,7 @@ import typer
 
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import new_console, say, suggest
-from solvent_experiments.instruments.options import Quiet, grouped, json_object
+from solvent_experiments.instruments.options import Env, Quiet, grouped, json_object
 
 if TYPE_CHECKING:
     from solvent import LabParams
@@ -102,7 +102,7 @@ def run(
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the run.", show_default=False)],
     asking: Asking,
-    env: Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")] = "Solvent/Debt-v0",
+    env: Env = "Solvent/Debt-v0",
     episodes: Annotated[int, typer.Option(min=1, max=100_000, help="Number of episodes, one per seed.")] = 64,
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 100_001, help="Seed of the first episode.")

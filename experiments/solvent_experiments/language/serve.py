@@ -9,12 +9,13 @@ from typing import Annotated, Literal
 import typer
 
 from solvent_experiments.console import complain, say
+from solvent_experiments.instruments.options import Env
 
 LOOPBACK = "127.0.0.1"
 
 
 def serve(
-    env: Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")] = "Solvent/Lab-v0",
+    env: Env = "Solvent/Lab-v0",
     http: Annotated[
         bool, typer.Option("--http", help="Serve over streamable HTTP in place of stdio.")
     ] = False,

@@ -86,6 +86,10 @@ def walk(
         yield Step(seen, debt, actions, terminated | truncated, observations, envs)
 
 
+def _batches(seeds: Sequence[int]) -> list[NDArray[np.int64]]:
+    return [np.asarray(seeds[first : first + BATCH]) for first in range(0, len(seeds), BATCH)]
+
+
 def episodes(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
     """Return a row for each episode, with its longest run of calibrations and whether a screen is unaffordable."""
     columns = rollout.episodes(agent, params, seeds, trace=True)
@@ -170,8 +174,7 @@ def _claims(
     parts = []
     reader, forecaster = Reader(params), Forecaster(params)
     table = action_table(params)
-    for first in range(0, len(seeds), BATCH):
-        chosen = np.asarray(seeds[first : first + BATCH])
+    for chosen in _batches(seeds):
         running = np.ones(len(chosen), np.bool_)
         for step in walk(agent, params, chosen.tolist(), functools.partial(put, chosen)):
             events = step.envs.batch.steps["event"]
@@ -215,8 +218,7 @@ def judged(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
 
     ``gap_differs`` counts the findings whose gap is not their energy.
     """
-    batches = [np.asarray(seeds[first : first + BATCH]) for first in range(0, len(seeds), BATCH)]
-    return joined([_judged(agent, params, batch) for batch in batches])
+    return joined([_judged(agent, params, batch) for batch in _batches(seeds)])
 
 
 def _judged(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
@@ -279,8 +281,9 @@ def waiting(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
 
 
 def _put_into_debt(agent: Agent, params: LabParams, seeds: Sequence[int], *, waits: bool) -> Columns:
-    batches = [np.asarray(seeds[first : first + BATCH]) for first in range(0, len(seeds), BATCH)]
-    return joined([_indebted(agent, params, batch, left, waits) for left in LEFT for batch in batches])
+    return joined(
+        [_indebted(agent, params, batch, left, waits) for left in LEFT for batch in _batches(seeds)]
+    )
 
 
 def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: int, waits: bool) -> Columns:

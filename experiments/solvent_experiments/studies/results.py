@@ -20,12 +20,11 @@ from solvent_experiments.console import Progress, new_console
 from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import BLUE, GREEN, GREY, RED, head, new_figure, save, styled
 from solvent_experiments.files import write_json
-from solvent_experiments.run import ONE_THREAD, run_experiment
-from solvent_experiments.statistics import Interval
+from solvent_experiments.run import one_thread_each, run_experiment
+from solvent_experiments.statistics import NOTHING, Interval
 from solvent_experiments.studies.records import make_table
 from solvent_experiments.studies.study import (
     CONFIRMED,
-    NOTHING,
     REFUTED,
     Arm,
     Budget,
@@ -68,7 +67,7 @@ def run_study(
     for arm in (source for source in sources if isinstance(source, Arm)):
         run_experiment(arm.experiment(budget), data.folder(arm).root, jobs=jobs, quiet=quiet, fresh=fresh)
     left = [s for s in sources if isinstance(s, Play) and (fresh or not data.table(s).exists())]
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    one_thread_each()
     context = multiprocessing.get_context("spawn")
     jobs = min(jobs or os.cpu_count() or 1, len(left) or 1)
     with Progress(new_console(), quiet=quiet) as shown, ProcessPoolExecutor(jobs, context) as pool:

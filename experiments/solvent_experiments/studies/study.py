@@ -17,8 +17,9 @@ import numpy as np
 
 from solvent import LabParams
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, environment_params
-from solvent_experiments.folder import Columns, RunFolder, groups_of, read_parquet
+from solvent_experiments.folder import Columns, RunFolder, groups_of, read_parquet, select
 from solvent_experiments.statistics import (
+    NOTHING,
     Interval,
     difference,
     interval,
@@ -94,13 +95,11 @@ class Play:
 
 
 Source = Arm | Play
-NOTHING = Interval(float("nan"), float("nan"), float("nan"))
 
 
 def lab_of(source: Source) -> LabParams:
     """Return the parameters of a source's labs."""
-    lab: LabParams = LabParams.from_mapping(source.params, base=environment_params(source.env), path="params")
-    return lab
+    return environment_params(source.env, source.params)
 
 
 @dataclass(frozen=True)
@@ -270,8 +269,7 @@ class StudyData:
         """Return a column by training seed."""
         columns = self.columns(source)
         if where is not None:
-            rows = columns[where[0]] == where[1]
-            columns = {key: values[rows] for key, values in columns.items()}
+            columns = select(columns, columns[where[0]] == where[1])
         return [
             group for agent in np.unique(columns["agent"]) for group in groups_of(columns, str(agent), name)
         ]

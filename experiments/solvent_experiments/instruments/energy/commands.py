@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from solvent_experiments.console import new_console, say, suggest
+from solvent_experiments.instruments.options import Env
 
 
 def tools(
@@ -57,11 +58,7 @@ def tools(
         suggest("--why explains each price; `solvent.energy.EnergyMeter` charges them in a loop of your own.")
 
 
-def explain(
-    env: Annotated[
-        str, typer.Option(help="Environment id; `solvent envs` lists them.")
-    ] = "Solvent/Energy-v0",
-) -> None:
+def explain(env: Env = "Solvent/Energy-v0") -> None:
     """Show what an environment's agent is told about its energy.
 
     Example: `solvent explain --env Solvent/Debt-v0`

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from solvent.gate.sweep import Sweep, gaps_of
+from solvent_experiments.figures.frame import spread
 from solvent_experiments.figures.style import (
     DASHED,
     GREY,
@@ -137,14 +138,3 @@ def _range(values: Any) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     margin = 0.03 * max(high - low, 0.01)
     return min(0.0, low) - margin, max(low, high) + margin
-
-
-def spread(places: list[float], gap: float) -> list[float]:
-    """Return sorted ``places`` of labels, moved apart to at least ``gap``."""
-    moved = list(places)
-    for _ in range(200):
-        for i in range(len(moved) - 1):
-            push = max(0.0, gap - (moved[i + 1] - moved[i])) / 2
-            moved[i] -= push
-            moved[i + 1] += push
-    return moved

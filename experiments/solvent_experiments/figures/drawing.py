@@ -1,0 +1,50 @@
+"""All figures of a run by name, and how they are drawn into its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from solvent_experiments.figures.agents import claims, comparison, honesty
+from solvent_experiments.figures.data import RunData, load_run
+from solvent_experiments.figures.energy import energy_curve
+from solvent_experiments.figures.episode import episode
+from solvent_experiments.figures.findings import verdicts, words
+from solvent_experiments.figures.style import head, save, styled
+from solvent_experiments.figures.training import learning_curve, refusal_curve
+from solvent_experiments.folder import RunFolder
+
+FIGURES: Mapping[str, Callable[[RunData], Figure | None]] = {
+    "episode": episode,
+    "learning_curve": learning_curve,
+    "refusal_curve": refusal_curve,
+    "honesty": honesty,
+    "comparison": comparison,
+    "claims": claims,
+    "energy_curve": energy_curve,
+    "verdicts": verdicts,
+    "words": words,
+}
+"""File name -> function that draws it, which returns None if the run has no data for it. The first is shown first."""
+
+
+def draw(name: str, folder: RunFolder) -> Path | None:
+    """Draw a figure of a run into its ``figures`` folder; return the image, or None without data for it."""
+    return _drawn(name, load_run(folder), folder)
+
+
+def draw_all(folder: RunFolder) -> list[Path]:
+    """Draw every figure of a run into its ``figures`` folder; return the images."""
+    run = load_run(folder)
+    return [path for name in FIGURES if (path := _drawn(name, run, folder))]
+
+
+def _drawn(name: str, run: RunData, folder: RunFolder) -> Path | None:
+    with styled():
+        figure = FIGURES[name](run)
+        if figure is None:
+            return None
+        head(figure, run.heading, run.mark)
+        return save(figure, folder.figures / name)
