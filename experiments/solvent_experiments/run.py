@@ -479,9 +479,9 @@ def join(experiment: Experiment, folder: RunFolder, units: Sequence[Unit]) -> No
     parts = [{k: v for k, v in read[unit.label].items() if k not in LANGUAGE} for unit in units]
     write_parquet(folder.episodes, joined(parts))
     write_parquet(folder.traces, joined([read_parquet(unit.traces) for unit in units]))
-    trained = [
-        owned(read_parquet(unit.training), unit.agent, unit.seed) for unit in units if unit.seed is not None
-    ]
+    episodes = {unit: read_parquet(unit.training) for unit in units if unit.seed is not None}
+    # A training of a few steps ends no episode, and its table has no columns.
+    trained = [owned(columns, unit.agent, unit.seed) for unit, columns in episodes.items() if columns]
     if trained:
         write_parquet(folder.training, joined(trained))
     if experiment.lab.gate.enabled:
