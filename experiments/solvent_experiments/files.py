@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -68,8 +67,3 @@ def require_writable(path: Path) -> None:
     probe = folder / f".{path.name}.{os.getpid()}.part"
     probe.touch()
     probe.unlink()
-
-
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

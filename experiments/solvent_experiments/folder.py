@@ -192,16 +192,8 @@ def _version(package: str) -> str | None:
 
 def _commit() -> str | None:
     """Return the commit of a clone, with ``-dirty`` if its files differ; None outside of one."""
-    asked = [
-        "git",
-        "-C",
-        str(Path(__file__).parent),
-        "describe",
-        "--always",
-        "--dirty",
-        "--abbrev=40",
-        "--exclude=*",
-    ]
+    describe = ["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    asked = ["git", "-C", str(Path(__file__).parent), *describe]
     try:
         return subprocess.run(asked, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
     except (OSError, subprocess.SubprocessError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import json
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solvent_experiments.config import ConfigError
-from solvent_experiments.files import sha256, write_json
+from solvent_experiments.files import write_json
 from solvent_experiments.instruments.outputs import Output
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def write_manifest(
     package = getattr(embedder, "package", None)
     document = {
         "format": MANIFEST,
-        "file": {"name": out.name, "sha256": sha256(out)},
+        "file": {"name": out.name, "sha256": hashlib.sha256(out.read_bytes()).hexdigest()},
         "made": now(),
         "dataset": about,
         "model": {"name": embedder.name, "package": package, "sha256": embedder.fingerprint},
