@@ -15,7 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from solvent import ENVIRONMENTS, LabParams, ParamError, preset
-from solvent.inputs import read_input, strict_json
+from solvent.files import read_input, strict_json
 from solvent.lab.settings import nearest
 
 if TYPE_CHECKING:

@@ -30,9 +30,9 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from solvent.files import locked, write_atomically, write_json
 from solvent.lab.columns import join_columns
 from solvent_experiments.config import ConfigError, Experiment, read_json, read_yaml
-from solvent_experiments.files import locked, write_atomically, write_json
 
 Columns = dict[str, NDArray[Any]]
 NO_SEED = -1

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from solvent import ENVIRONMENTS
+from solvent.files import write_atomically
 from solvent_experiments.config import ConfigError, environment_params, read_json
-from solvent_experiments.files import write_atomically
 from solvent_experiments.folder import RunFolder
 from solvent_experiments.statistics import Interval
 from solvent_experiments.summary import Row, read_rows

@@ -20,8 +20,8 @@ from typing import Any
 import ray
 
 import solvent
+from solvent.files import write_atomically
 from solvent_experiments.config import ConfigError, Experiment
-from solvent_experiments.files import write_atomically
 from solvent_experiments.folder import Unit
 from solvent_experiments.run import Message, Times, do_unit, one_thread_each
 

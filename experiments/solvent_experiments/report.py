@@ -17,11 +17,11 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from solvent import LabEnv, LabParams
+from solvent.files import require_writable, write_atomically
 from solvent.lab.rendering.sheet import ESCAPE
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import visible
 from solvent_experiments.figures.drawing import FIGURES, draw_all
-from solvent_experiments.files import require_writable, write_atomically
 from solvent_experiments.folder import RunFolder, groups_of, read_parquet, select
 from solvent_experiments.summary import Row, read_rows, result_tables
 from solvent_experiments.table import Table

@@ -23,11 +23,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from rich.console import Console
 
+from solvent.files import write_atomically, write_json
 from solvent_agents.agent import Agent
 from solvent_experiments.config import Experiment
 from solvent_experiments.console import Progress, new_console, span
 from solvent_experiments.evaluation import evaluate
-from solvent_experiments.files import write_atomically, write_json
 from solvent_experiments.folder import (
     LANGUAGE,
     Columns,

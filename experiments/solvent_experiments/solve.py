@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.tree import Tree
 
 from solvent import LabParams
+from solvent.files import require_writable, write_atomically
 from solvent.lab.actions import action_table, sentence
 from solvent.lab.verbs import Verb
 from solvent_agents.exact.exact import PER_BIT, PolicyGraph, Solution, graph_of, solve
 from solvent_agents.exact.process import enumerate_process
 from solvent_experiments.console import Progress
-from solvent_experiments.files import require_writable, write_atomically
 from solvent_experiments.folder import Columns, write_parquet
 from solvent_experiments.table import Table
 

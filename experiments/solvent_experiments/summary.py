@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from solvent import LabParams
+from solvent.files import write_json
 from solvent_experiments.config import ConfigError, Experiment, read_json
-from solvent_experiments.files import write_json
 from solvent_experiments.folder import Columns, groups_of
 from solvent_experiments.statistics import (
     Interval,

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from solvent.adequacy.drift import DriftMonitor, DriftRules, append_drifts
 from solvent.adequacy.errors import JudgeError
 from solvent.adequacy.judge_prompt import read_answer
+from solvent.files import DEEPEST, strict_json
 from solvent.gate.datasets import load_dataset
 from solvent.gate.sweep import SweepSettings, run_sweep
-from solvent.inputs import DEEPEST, strict_json
 from solvent_experiments.console import visible
 from tests.commands import call
 from tests.labs import ASKED_FOR

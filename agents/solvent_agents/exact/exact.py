@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.inputs import read_input
+from solvent.files import read_input
 from solvent.lab.actions import action_table
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError

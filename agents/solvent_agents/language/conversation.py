@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from solvent.inputs import strict_json
+from solvent.files import strict_json
 from solvent_agents.agent import Agent, act_one, show_labs
 from solvent_agents.language.calls import call_of
 from solvent_agents.language.desk import Call, Desk

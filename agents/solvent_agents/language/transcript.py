@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.inputs import input_lines, strict_json
+from solvent.files import input_lines, strict_json
 from solvent.lab.params import LabParams
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.language.conversation import Episode, Message, NoAnswer, converse

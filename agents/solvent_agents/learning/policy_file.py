@@ -18,12 +18,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from stable_baselines3.common.policies import BasePolicy
 
-from solvent.inputs import read_input
+from solvent.files import read_input, write_atomically
 from solvent.lab.actions import action_table
 from solvent.lab.observation import observation_fields, observation_space
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
-from solvent.outputs import beside
 from solvent_agents.learning.recipe import Recipe, first_problem
 
 WEIGHTS, ABOUT = "policy.safetensors", "policy.json"
@@ -54,10 +53,8 @@ def save_policy(folder: Path, policy: BasePolicy, recipe: Recipe, params: LabPar
         packages={name: importlib.metadata.version(name) for name in PACKAGES},
     )
     weights = {key: value.contiguous() for key, value in policy.state_dict().items() if "target" not in key}
-    folder.mkdir(parents=True, exist_ok=True)
     for name, content in ((ABOUT, about.model_dump_json(indent=2).encode()), (WEIGHTS, save(weights))):
-        with beside(folder / name, content) as written:
-            written.replace(folder / name)
+        write_atomically(folder / name, content)
     return folder / WEIGHTS
 
 

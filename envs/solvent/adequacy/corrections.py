@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.inputs import read_input
+from solvent.files import read_input
 from solvent.lab.mechanisms.adequacy import EVIDENCE, WORDS
 
 __all__ = [

@@ -30,7 +30,7 @@ from solvent.adequacy.heuristic import CLAIM_CONTRADICTED, score
 from solvent.adequacy.jsonl import json_object
 from solvent.adequacy.lexicon import load_lexicon
 from solvent.adequacy.responses import Response, last_response, response_of
-from solvent.inputs import LONGEST_LINE
+from solvent.files import LONGEST_LINE
 from solvent.lab.mechanisms.adequacy import AdequacyParams, words_verdict
 
 __all__ = ["answer", "listening", "serve", "verdict_on"]

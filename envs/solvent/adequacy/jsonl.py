@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.inputs import input_lines, strict_json
+from solvent.files import input_lines, strict_json
 
 __all__ = ["append_lines", "json_object", "read_lines"]
 

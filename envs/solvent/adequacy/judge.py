@@ -36,7 +36,7 @@ from solvent.chat import (
     usage_of,
 )
 from solvent.extras import install
-from solvent.inputs import strict_json
+from solvent.files import strict_json
 
 if TYPE_CHECKING:
     from solvent.adequacy.judge_prompt import Material

@@ -32,7 +32,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, fi
 from pydantic.json_schema import GenerateJsonSchema
 
 from solvent.adequacy.errors import JudgeError
-from solvent.inputs import strict_json
+from solvent.files import strict_json
 
 __all__ = [
     "LONGEST",

@@ -18,7 +18,7 @@ from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.trie import Trie
-from solvent.inputs import read_input
+from solvent.files import read_input
 
 __all__ = ["KINDS", "LEXICON", "STANCES", "Lexicon", "load_lexicon"]
 

@@ -31,7 +31,7 @@ from solvent.adequacy.scores import ScoreRecord, merged, response_sha256
 from solvent.adequacy.sessions import Session, Turn, is_session
 from solvent.adequacy.tools import ToolContext
 from solvent.adequacy.transcripts import text_of
-from solvent.inputs import LONGEST_LINE, input_lines, open_input
+from solvent.files import LONGEST_LINE, input_lines, open_input
 
 __all__ = ["Response", "Responses", "labelled_examples", "last_response", "read_responses", "response_of"]
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.inputs import strict_json
+from solvent.files import strict_json
 
 __all__ = ["arguments_of", "read_anthropic", "read_openai", "text_of"]
 

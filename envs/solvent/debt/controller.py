@@ -12,12 +12,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Self
 
-from solvent.inputs import read_input, strict_json
+from solvent.files import read_input, strict_json, write_atomically
 from solvent.lab.codes import REFUSAL_REASONS
 from solvent.lab.mechanisms.debt import decide, interest, multiplier, overclaim, repayment
 from solvent.lab.params import LabParams, preset
 from solvent.lab.tables import debt_rules
-from solvent.outputs import beside
 
 __all__ = ["CALIBRATION_TEMPLATES", "EpistemicController"]
 
@@ -81,8 +80,7 @@ class EpistemicController:
             OSError: the file can't be written.
         """
         content = json.dumps(self._state(), indent=1) + "\n"
-        with beside(Path(path), content.encode("ascii")) as written:
-            written.replace(path)
+        write_atomically(Path(path), content)
 
     def _state(self) -> dict[str, Any]:
         return {"format": FORMAT, "debt_bits": self._debt, "open_claims": self._open}

@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 
+from solvent.files import LONGEST_LINE, open_input, strict_json
 from solvent.gate.claim_records import BrokenRecordError, Record, fields_of, folded, plain_record
 from solvent.gate.errors import GateError
 from solvent.gate.feverous import WikiPages, feverous_record, is_feverous
 from solvent.gate.pairs import derange
-from solvent.inputs import LONGEST_LINE, open_input, strict_json
 
 __all__ = ["FORMATS", "LONGEST_LINE", "Dataset", "Sample", "deranged", "load_dataset", "same_page"]
 

@@ -20,9 +20,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+from solvent.files import strict_json
 from solvent.gate.claim_records import BrokenRecordError, Record, kind_of, record_of
 from solvent.gate.errors import GateError
-from solvent.inputs import strict_json
 
 __all__ = ["Element", "WikiPages", "element_of", "feverous_record", "is_feverous", "without_links"]
 

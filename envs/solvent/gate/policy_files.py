@@ -20,9 +20,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from solvent.files import read_input, strict_json
 from solvent.gate.errors import GateError
 from solvent.gate.policy import Policy
-from solvent.inputs import read_input, strict_json
 
 __all__ = ["FORMAT", "Item", "load_checklist", "load_policies", "save_policies"]
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, get_args
 
+from solvent.files import strict_json
 from solvent.gate.errors import GateError
 from solvent.gate.measurement import Oracle
 from solvent.gate.sweep import FORMAT, Measured, Sweep, controls_of, summary_of
-from solvent.inputs import strict_json
 
 __all__ = ["sweep_from_json"]
 

@@ -14,6 +14,7 @@ from solvent.adequacy.corrections import Correction, load_corrections
 from solvent.adequacy.decisions import retire, retirements
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.fmea import Incident, read_incidents
+from solvent.files import appending
 from solvent_experiments.desk.pages import (
     PER_PAGE,
     First,
@@ -26,7 +27,6 @@ from solvent_experiments.desk.pages import (
     text_in,
 )
 from solvent_experiments.desk.texts import calls_of, cut
-from solvent_experiments.files import appending
 
 __all__ = ["Corrections", "Incidents"]
 

@@ -17,6 +17,7 @@ from solvent.adequacy.heuristic import score
 from solvent.adequacy.labels import add_label, labels_of, read_labels, scores_of
 from solvent.adequacy.responses import Response, Responses
 from solvent.adequacy.scores import ScoreRecord, merged
+from solvent.files import appending
 from solvent_experiments.desk.adequacy import Incidents
 from solvent_experiments.desk.pages import (
     PER_PAGE,
@@ -32,7 +33,6 @@ from solvent_experiments.desk.pages import (
     whole,
 )
 from solvent_experiments.desk.texts import calls_of, cut
-from solvent_experiments.files import appending
 from solvent_experiments.instruments.adequacy.incident import incident_of, log_incidents
 from solvent_experiments.instruments.adequacy.labelling import PREMISE, SCALE
 

@@ -14,9 +14,9 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from solvent.files import write_atomically
 from solvent.lab.codes import VERDICTS
 from solvent.lab.verbs import INTENTS
-from solvent_experiments.files import write_atomically
 
 WIDTH = 5.1  # inches
 DPI = 200

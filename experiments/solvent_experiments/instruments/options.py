@@ -44,7 +44,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 def json_object(option: str, text: str | None) -> dict[str, Any]:
     """Return the JSON object that an option holds; empty without one."""
-    from solvent.inputs import strict_json
+    from solvent.files import strict_json
 
     if text is None:
         return {}

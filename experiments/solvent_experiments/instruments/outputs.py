@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from solvent.files import require_writable
 from solvent_experiments.config import ConfigError
-from solvent_experiments.files import require_writable
 
 __all__ = ["Output", "require_outputs", "require_place"]
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from solvent.chat import Budget, EndpointError, Usage
+from solvent.files import write_atomically, write_json
 from solvent_agents.language.conversation import Message, Model, converse
 from solvent_agents.language.desk import Desk
 from solvent_agents.language.prompt import instructions
@@ -24,7 +25,6 @@ from solvent_agents.language.tools import schemas
 from solvent_agents.language.transcript import line_of
 from solvent_experiments.config import Experiment
 from solvent_experiments.console import Progress
-from solvent_experiments.files import write_atomically, write_json
 from solvent_experiments.folder import Unit
 from solvent_experiments.language.transcripts import desk_of
 from solvent_experiments.run import Interrupted

@@ -13,13 +13,13 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from solvent.files import write_json
 from solvent.lab.settings import nearest
 from solvent_experiments import studies
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import Progress, new_console
 from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import BLUE, GREEN, GREY, RED, head, new_figure, save, styled
-from solvent_experiments.files import write_json
 from solvent_experiments.run import one_thread_each, run_experiment
 from solvent_experiments.statistics import NOTHING, Interval
 from solvent_experiments.studies.records import make_table

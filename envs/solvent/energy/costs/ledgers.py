@@ -22,7 +22,7 @@ from solvent.energy.costs.lifecycle import Status
 from solvent.energy.costs.models import EnergyCostProposal, LedgerLine
 from solvent.energy.costs.records import CostDiscomfort, Reflection
 from solvent.energy.costs.store import CostStore
-from solvent.inputs import input_lines, strict_json
+from solvent.files import input_lines, strict_json
 
 __all__ = [
     "Intake",

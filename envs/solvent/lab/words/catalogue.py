@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from solvent.inputs import read_input
+from solvent.files import read_input
 from solvent.lab.mechanisms.assay import AssayParams, bin_edges, ec50_grid
 from solvent.lab.words.rows import STRENGTHS, WORDINGS, fit_row, readout_row
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.inputs import read_input
+from solvent.files import read_input
 from solvent.lab.mechanisms.adequacy import LOGGED, RULES
 from solvent.lab.mechanisms.assay import AssayParams
 from solvent.lab.mechanisms.gate import GateParams

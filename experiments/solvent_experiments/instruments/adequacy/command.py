@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from solvent.files import appending, write_json
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import say, suggest
-from solvent_experiments.files import appending, write_json
 from solvent_experiments.instruments.adequacy import tables
 from solvent_experiments.instruments.adequacy.hook import hook
 from solvent_experiments.instruments.adequacy.incident import incident

@@ -46,7 +46,7 @@ def hook(
     """
     from solvent.adequacy.decisions import read_triggers
     from solvent.adequacy.hook import answer, serve
-    from solvent.inputs import LONGEST_LINE
+    from solvent.files import LONGEST_LINE
 
     known = [] if triggers is None else read_triggers(triggers)
     if listen is not None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from solvent.files import appending
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import say, suggest
-from solvent_experiments.files import appending
 from solvent_experiments.instruments.adequacy.options import By
 from solvent_experiments.instruments.outputs import require_place
 from solvent_experiments.instruments.terminal import counted, one_line

@@ -22,8 +22,8 @@ from rich.text import Text
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.labels import add_label, read_labels
 from solvent.adequacy.responses import Response
+from solvent.files import appending
 from solvent_experiments.console import new_console, visible
-from solvent_experiments.files import appending
 from solvent_experiments.instruments.terminal import counted
 
 __all__ = [

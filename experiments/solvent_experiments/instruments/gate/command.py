@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from solvent.files import write_atomically, write_json
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import say, suggest
-from solvent_experiments.files import write_atomically, write_json
 from solvent_experiments.instruments.gate import reviews, tables
 from solvent_experiments.instruments.gate.files import (
     sweep_at,

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from solvent.files import write_json
 from solvent_experiments.config import ConfigError
-from solvent_experiments.files import write_json
 from solvent_experiments.instruments.outputs import Output
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ def _version(package: str) -> str | None:
 
 def sweep_at(path: Path) -> Sweep | None:
     """Return the sweep in a file, or None if the file may be a data set instead."""
+    from solvent.files import read_input
     from solvent.gate.sweep import FORMAT
     from solvent.gate.sweep_file import sweep_from_json
-    from solvent.inputs import read_input
 
     if not path.is_file():
         raise ConfigError(f"{path}: no such file; allowed: a sweep or a data set")

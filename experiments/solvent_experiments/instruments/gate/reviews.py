@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from solvent.files import write_atomically
 from solvent_experiments.console import say
-from solvent_experiments.files import write_atomically
 from solvent_experiments.instruments.gate import tables
 from solvent_experiments.instruments.gate.options import Measuring, OracleName, oracle_of
 from solvent_experiments.instruments.options import grouped
