@@ -1,0 +1,162 @@
+"""The hallucination energy: the share of a claim that its evidence leaves unexplained, and the gap to an oracle.
+
+For a claim ``c`` [d] and evidence ``E`` [n, d], all of length 1, take the ``top_k`` spans nearest to ``c`` by cosine
+and the leading ``rank_r`` right singular vectors ``V_r`` of these spans:
+
+    explained = ||V_r^T c||^2      energy = ||c - V_r V_r^T c||^2      identity_error = |1 - (explained + energy)|
+
+An oracle is a control claim that the evidence supports. It is measured like the claim:
+
+    energy_gap = energy - mean(oracle energies)
+
+Source: *Deterministic Policy Gates for Stochastic Systems*, "Core Metric", "The Oracle Gap" and "Research Extensions"
+(multi-oracle ensembles). Energy measures verifiability against the given evidence, never truth.
+
+Known approximations: directions whose singular value is below ``CUT`` of the largest are rounding and are left out.
+With no more spans than ``rank_r`` an oracle among the spans has energy 0, so that the gap equals the energy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from solvent.gate.errors import GateError
+
+__all__ = ["CUT", "EXHAUSTED", "Energy", "Gap", "Oracle", "energy_gap", "hallucination_energy"]
+
+TOP_K = 12
+RANK_R = 8
+CUT = 1e-4
+EXHAUSTED = 0.01
+_LENGTH = 0.005  # largest deviation of a vector's length from 1; the identity error then stays below 0.01
+_SAME = 1e-9  # mean cosines closer than this are equal, and the first span wins
+
+Floats: TypeAlias = NDArray[np.float64]
+Oracle: TypeAlias = Literal["first", "medoid", "none"] | Callable[[Floats], ArrayLike]
+"""``first`` is the document's. A callable takes the evidence [n, d] and returns a vector [d] of length 1."""
+
+
+class Energy(NamedTuple):
+    """One measurement.
+
+    Attributes:
+        energy: unexplained share, 0 to 1; 1 without evidence.
+        explained: explained share, computed independently.
+        identity_error: ``|1 - (explained + energy)|``.
+        rank: number of directions used.
+        used: indices of the chosen spans, best first; rows of zeros are never chosen.
+        scores: their cosines with the claim.
+    """
+
+    energy: float
+    explained: float = 0.0
+    identity_error: float = 0.0
+    rank: int = 0
+    used: tuple[int, ...] = ()
+    scores: tuple[float, ...] = ()
+
+
+class Gap(NamedTuple):
+    """A claim's energy relative to its oracles.
+
+    Attributes:
+        claim: the claim's own measurement.
+        oracle_energy: mean energy of the oracles, 0 to 1; 0 without any.
+        oracle_spread: standard deviation over the oracles; 0 with a single one.
+        energy_gap: the claim's energy minus ``oracle_energy``, -1 to 1.
+        exhausted: ``oracle_energy > 0.01``: the evidence does not explain its own control claim.
+    """
+
+    claim: Energy
+    oracle_energy: float
+    oracle_spread: float
+    energy_gap: float
+    exhausted: bool
+
+
+def hallucination_energy(
+    claim_vec: ArrayLike, evidence_vecs: ArrayLike, top_k: int = TOP_K, rank_r: int = RANK_R
+) -> Energy:
+    """Measure a claim [d] against evidence [n, d]. ``top_k`` and ``rank_r`` below 1 count as 1.
+
+    Raises:
+        GateError: vectors of different widths, not finite, or not of length 1 (within 0.5 %).
+    """
+    claim = _unit("claim_vec", np.atleast_2d(np.asarray(claim_vec, dtype=np.float64)))[0]
+    return _measure(claim, _evidence(evidence_vecs, claim.size), top_k, rank_r)
+
+
+def energy_gap(
+    claim_vec: ArrayLike,
+    evidence_vecs: ArrayLike,
+    top_k: int = TOP_K,
+    rank_r: int = RANK_R,
+    oracle: Oracle | Sequence[Oracle] = "first",
+) -> Gap:
+    """Measure a claim and its oracle, or the mean of several oracles; arguments as in ``hallucination_energy``."""
+    claim = _unit("claim_vec", np.atleast_2d(np.asarray(claim_vec, dtype=np.float64)))[0]
+    spans = _evidence(evidence_vecs, claim.size)
+    measured = _measure(claim, spans, top_k, rank_r)
+    oracles = [oracle] if isinstance(oracle, str) or callable(oracle) else list(oracle)
+    controls = [c for c in (_control(each, spans) for each in oracles) if c is not None]
+    energies = [_measure(control, spans, top_k, rank_r).energy for control in controls] or [0.0]
+    mean = float(np.mean(energies))
+    return Gap(measured, mean, float(np.std(energies)), measured.energy - mean, mean > EXHAUSTED)
+
+
+def _measure(claim: Floats, spans: Floats, top_k: int, rank_r: int) -> Energy:
+    scores = (spans * claim).sum(axis=1)
+    order = np.argsort(-scores, kind="stable")
+    order = order[spans[order].any(axis=1)][: max(1, int(top_k))]
+    if not order.size:
+        return Energy(1.0)
+    _, singular, right = np.linalg.svd(spans[order], full_matrices=False)
+    rank = min(max(1, int(rank_r)), int((singular >= CUT * singular[0]).sum()))
+    basis = right[:rank]
+    coefficients = basis @ claim
+    rest = claim - basis.T @ coefficients
+    explained, energy = float(coefficients @ coefficients), float(rest @ rest)
+    error = abs(1.0 - (explained + energy))
+    return Energy(
+        min(energy, 1.0), explained, error, rank, tuple(order.tolist()), tuple(scores[order].tolist())
+    )
+
+
+def _control(oracle: Oracle, spans: Floats) -> Floats | None:
+    """Return the oracle's vector, or None without evidence."""
+    there = spans[spans.any(axis=1)]
+    if callable(oracle):
+        return (
+            _unit("oracle", np.atleast_2d(np.asarray(oracle(there), dtype=np.float64)))[0]
+            if len(there)
+            else None
+        )
+    if oracle not in ("first", "medoid", "none"):
+        raise GateError(f"oracle: got {oracle!r}; allowed: first, medoid, none, or a callable")
+    if not len(there) or oracle == "none":
+        return None
+    if oracle == "first":
+        return there[0]
+    means = there @ spans.mean(axis=0)
+    return there[int(np.argmax(means >= means.max() - _SAME))]
+
+
+def _evidence(evidence_vecs: ArrayLike, width: int) -> Floats:
+    spans = np.asarray(evidence_vecs, dtype=np.float64)
+    if spans.size == 0:
+        return np.empty((0, width))
+    if spans.ndim != 2 or spans.shape[1] != width:
+        raise GateError(f"evidence_vecs: got the shape {spans.shape}; allowed: [n, {width}]")
+    return _unit("evidence_vecs", spans, zero=True)
+
+
+def _unit(where: str, rows: Floats, *, zero: bool = False) -> Floats:
+    lengths = np.sqrt((rows * rows).sum(axis=1))
+    good = (np.abs(lengths - 1.0) <= _LENGTH) | ((lengths == 0.0) & zero)
+    if rows.ndim != 2 or not good.all():
+        raise GateError(f"{where}: allowed: finite vectors of length 1")
+    return rows

@@ -1,0 +1,60 @@
+"""The residual against the document's formula, and its oracles."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solvent.gate import measurement
+from solvent.gate.energy import energy_gap, hallucination_energy
+from solvent.gate.errors import GateError
+
+
+def _units(seed, n, d=16):
+    rows = np.random.default_rng(seed).normal(size=(n, d))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 20), st.integers(1, 15), st.integers(1, 10))
+def test_energy_is_the_documents_formula(seed, n, top_k, rank):
+    claim, spans = _units(seed, 1)[0], _units(seed + 1, n)
+    chosen = spans[np.argsort(-(spans @ claim))[:top_k]]
+    basis = np.linalg.svd(chosen)[2][: min(rank, len(chosen))]
+    found = hallucination_energy(claim, spans, top_k, rank)
+    assert found.energy == pytest.approx(1.0 - ((basis @ claim) ** 2).sum(), abs=1e-9)
+    assert 0.0 <= found.energy <= 1.0 and found.identity_error < 1e-5
+
+
+@given(st.integers(0, 10_000), st.integers(1, 20), st.sampled_from(["first", "medoid", "none"]))
+def test_gap_equals_the_former_form(seed, n, oracle):
+    claim, spans = _units(seed, 1)[0], _units(seed + 1, n)
+    new, old = energy_gap(claim, spans, oracle=oracle), measurement.oracle_gap(claim, spans, oracle=oracle)
+    assert new.energy_gap == pytest.approx(old.energy_gap, abs=1e-12)
+    assert new.claim.used == old.claim.used
+
+
+@given(st.integers(0, 10_000), st.integers(1, 7))
+def test_more_evidence_never_raises_energy(seed, n):
+    claim, spans = _units(seed, 1)[0], _units(seed + 1, n + 1)
+    more, less = hallucination_energy(claim, spans), hallucination_energy(claim, spans[:n])
+    assert more.energy <= less.energy + 1e-12
+
+
+def test_ensemble_keeps_mean_and_spread():
+    claim, spans = _units(0, 1)[0], _units(1, 15)
+    oracles = ["first", "medoid", lambda evidence: evidence[-1]]
+    alone = [energy_gap(claim, spans, oracle=oracle).oracle_energy for oracle in oracles]
+    both = energy_gap(claim, spans, oracle=oracles)
+    assert both.oracle_energy == pytest.approx(np.mean(alone))
+    assert both.oracle_spread == pytest.approx(np.std(alone))
+    assert both.energy_gap == pytest.approx(both.claim.energy - np.mean(alone))
+
+
+def test_no_evidence_has_energy_one():
+    assert hallucination_energy(_units(0, 1)[0], []).energy == 1.0
+
+
+@pytest.mark.parametrize("spans", [np.ones((2, 16)), np.full((2, 16), np.nan), _units(0, 2, 8)])
+def test_bad_vectors_are_refused(spans):
+    with pytest.raises(GateError):
+        hallucination_energy(_units(0, 1)[0], spans)
