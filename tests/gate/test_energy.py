@@ -22,7 +22,8 @@ def test_energy_is_the_documents_formula(seed, n, top_k, rank):
     basis = np.linalg.svd(chosen)[2][: min(rank, len(chosen))]
     found = hallucination_energy(claim, spans, top_k, rank)
     assert found.energy == pytest.approx(1.0 - ((basis @ claim) ** 2).sum(), abs=1e-9)
-    assert 0.0 <= found.energy <= 1.0 and found.identity_error < 1e-5
+    assert 0.0 <= found.energy <= 1.0
+    assert found.identity_error < 1e-5
 
 
 @given(st.integers(0, 10_000), st.integers(1, 20), st.sampled_from(["first", "medoid", "none"]))

@@ -140,9 +140,11 @@ def _control(oracle: Oracle, spans: Floats) -> Floats | None:
     if not len(there) or oracle == "none":
         return None
     if oracle == "first":
-        return there[0]
+        chosen: Floats = there[0]
+        return chosen
     means = there @ spans.mean(axis=0)
-    return there[int(np.argmax(means >= means.max() - _SAME))]
+    medoid: Floats = there[int(np.argmax(means >= means.max() - _SAME))]
+    return medoid
 
 
 def _evidence(evidence_vecs: ArrayLike, width: int) -> Floats:

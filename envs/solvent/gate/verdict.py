@@ -32,7 +32,8 @@ from solvent.gate.errors import GateError, ModelMissingError
 from solvent.gate.failures import FailureMode, failure_modes
 from solvent.gate.legibility import illegible_pair, readable_spans
 from solvent.gate.measurement import RANK_R, TOP_K, GapResult, Oracle, oracle_gap
-from solvent.gate.policy import FIXED, Policy, Verdict, apply_adaptive_policy_gap, rounded, severest
+from solvent.gate.policy import FIXED, SEVERITY, Policy, Verdict, apply_adaptive_policy_gap, rounded, severest
+from solvent.gate.sentences import fitting, sentences
 
 if TYPE_CHECKING:
     from solvent.gate.embedding import Embedder
@@ -44,6 +45,7 @@ FALLBACK = "strict"
 
 T = TypeVar("T")
 
+_LONGEST_SPLIT = 100_000  # characters; a longer text is told as too long, not split
 _UNUSED = -2.0  # below any cosine
 
 
@@ -145,6 +147,9 @@ def evaluate_text(
 ) -> dict[str, Any]:
     """Return the verdict on a claim and its evidence as texts, with the policy's own spans and directions.
 
+    A claim of several sentences is judged sentence by sentence: the worst verdict holds, and the reasons name its
+    sentence. Evidence longer than the model reads is split into sentences.
+
     Spans without a word and spans that the model can't read are left out. A claim that it can't read is bad data.
 
     Raises:
@@ -156,6 +161,40 @@ def evaluate_text(
     top_k, rank_r = policy.top_k or TOP_K, policy.rank_r or RANK_R
     use = Context(domain=domain, model=model, override=override, top_k=top_k, rank_r=rank_r)
     rule = _rule(policy, None, use)
+    # `readable_spans` tells a claim or evidence of a wrong type or length.
+    parts = sentences(claim) if _is_text(claim) else [claim]
+    if _are_texts(evidence):
+        spans, split = fitting(evidence, embedder)
+        if split:
+            told = (
+                f"{split} of {len(evidence)} evidence texts longer than the model reads, split into sentences"
+            )
+            rule = rule._replace(reasons=(*rule.reasons, told))
+        evidence = spans
+    results = [_judged_sentence(part, evidence, embedder, rule, top_k, rank_r) for part in parts]
+    # Of equally severe sentences, the one with the most unsupported mass speaks.
+    worst = max(
+        range(len(results)),
+        key=lambda i: (SEVERITY[results[i]["verdict"]], results[i]["hallucination_energy"], -i),
+    )
+    if len(parts) > 1:
+        results[worst]["reasons"].insert(
+            0, f"sentence {worst + 1} of {len(parts)} decides: {parts[worst]!r:.200}"
+        )
+    return results[worst]
+
+
+def _are_texts(evidence: object) -> bool:
+    return isinstance(evidence, (list, tuple)) and all(map(_is_text, evidence))
+
+
+def _is_text(text: object) -> bool:
+    return isinstance(text, str) and len(text) <= _LONGEST_SPLIT
+
+
+def _judged_sentence(
+    claim: str, evidence: Sequence[str], embedder: Embedder, rule: _Rule, top_k: int, rank_r: int
+) -> dict[str, Any]:
     readable = _tried(lambda: readable_spans(claim, evidence, embedder))
     if isinstance(readable, str):
         return _bad_data(rule, readable)
