@@ -1,6 +1,6 @@
 """One record of a data set: a claim, its evidence as text, and its label.
 
-A plain record is ``{"claim", "evidence": [text], "label"}``, with optional ``id`` and ``page`` (or ``group``,
+A plain record is ``{"claim", "evidence": [text], "label"}``, a span also as ``{"text": ...}``, with optional ``id`` and ``page`` (or ``group``,
 ``title``), a text or a list of texts. ``feverous`` reads the other format. An unreadable record raises
 ``BrokenRecordError``; the caller adds the line number.
 """
@@ -77,8 +77,12 @@ def plain_record(fields: Mapping[str, Any]) -> Record:
     evidence = fields.get("evidence")
     if isinstance(evidence, str):
         evidence = [evidence]
+    if isinstance(evidence, list):
+        evidence = [span["text"] if isinstance(span, dict) and "text" in span else span for span in evidence]
     if not isinstance(evidence, list) or not all(isinstance(span, str) for span in evidence):
-        raise BrokenRecordError(f"evidence: got {kind_of(evidence)}; allowed: a list of texts")
+        raise BrokenRecordError(
+            f"evidence: got {kind_of(evidence)}; allowed: a list of texts, or of objects with a text"
+        )
     named = [fields.get(key) for key in ("page", "group", "title")]
     pages = chain.from_iterable(page if isinstance(page, list) else [page] for page in named)
     return record_of(

@@ -63,6 +63,9 @@ def _parts(sentence: str, embedder: Embedder) -> list[str]:
 
     parts = []
     while (rest := unread_by(embedder, [sentence])[0].rest) and len(rest) < len(sentence):
-        parts.append(sentence[: -len(rest)].strip())
-        sentence = rest
+        end = len(sentence) - len(rest)
+        # The window may end inside a word, which then belongs to the next part.
+        end = sentence.rfind(" ", 0, end + 1) if " " in sentence[: end + 1].strip() else end
+        parts.append(sentence[:end].strip())
+        sentence = sentence[end:].strip()
     return [*parts, sentence]
