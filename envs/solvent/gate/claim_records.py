@@ -1,6 +1,7 @@
 """One record of a data set: a claim, its evidence as text, and its label.
 
-A plain record is ``{"claim", "evidence": [text], "label"}``, a span also as ``{"text": ...}``, with optional ``id`` and ``page`` (or ``group``,
+A plain record is ``{"claim", "evidence": [text], "label"}``; a span may also be
+``{"text": ...}``. With optional ``id`` and ``page`` (or ``group``,
 ``title``), a text or a list of texts. ``feverous`` reads the other format. An unreadable record raises
 ``BrokenRecordError``; the caller adds the line number.
 """

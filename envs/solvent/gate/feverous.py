@@ -67,7 +67,7 @@ def is_feverous(fields: Mapping[str, Any]) -> bool:
     """Return true for a record with sets of evidence, and for the empty first record of the official files."""
     evidence = fields.get("evidence")
     if isinstance(evidence, list):
-        return any(isinstance(part, Mapping) for part in evidence)
+        return any(isinstance(part, Mapping) and "text" not in part for part in evidence)
     return evidence == "" == fields.get("claim")
 
 

@@ -39,7 +39,8 @@ def sentences(text: str) -> list[str]:
             found.append(piece)
         elif piece:
             found[-1] = f"{found[-1]} {piece}"
-    return found
+    # A text of one sentence is judged as given, so that no check of its characters is passed by.
+    return found if len(found) > 1 else [text]
 
 
 def fitting(evidence: Sequence[str], embedder: Embedder) -> tuple[list[str], int]:
