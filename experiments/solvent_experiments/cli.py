@@ -24,9 +24,8 @@ from solvent_experiments.instruments.debt.command import app as debt
 from solvent_experiments.instruments.energy.commands import explain, tools
 from solvent_experiments.instruments.energy.proposals import app as proposals
 from solvent_experiments.instruments.gate.command import app as gate
+from solvent_experiments.instruments.language import llm, serve
 from solvent_experiments.instruments.options import Env, Quiet
-from solvent_experiments.language.command import app as llm
-from solvent_experiments.language.serve import serve
 from solvent_experiments.studies.command import app as study
 
 PROG = "solvent"
@@ -51,10 +50,10 @@ Start here:
 """,
 )
 for name, group in {
-    "debt": debt, "proposals": proposals, "gate": gate, "adequacy": adequacy, "study": study, "llm": llm,
+    "debt": debt, "proposals": proposals, "gate": gate, "adequacy": adequacy, "study": study,
 }.items():  # fmt: skip
     app.add_typer(group, name=name)
-for command in (tools, explain, serve, desk):
+for command in (tools, explain, llm, serve, desk):
     app.command()(command)
 
 Runs = Annotated[
@@ -282,7 +281,6 @@ def figures(runs: Runs) -> None:
 
 
 @app.command()
-@llm.command()
 def report(
     runs: Runs,
     out: Annotated[

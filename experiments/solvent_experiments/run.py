@@ -345,17 +345,14 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
     trained = unit.seed is None or (unit.model.exists() and unit.training.exists())
     if not trained and not _train(experiment, unit, teller("training"), should_stop):
         return None
-    agent, on_progress = _agent(experiment, unit), teller("evaluation")
+    agent, beside = _agent(experiment, unit)
+    on_progress = teller("evaluation")
     evaluated = evaluate(
         agent, experiment.lab, experiment.evaluation, on_progress=on_progress, should_stop=should_stop
     )
     if evaluated is None:
         return None
-    episodes = evaluated.episodes
-    if unit.talks:
-        from solvent_experiments.language.transcripts import language_columns
-
-        episodes |= language_columns(unit.transcripts, experiment.evaluation.seeds)
+    episodes = evaluated.episodes | beside
     for name, events in evaluated.ledgers.items():
         lines = [json.dumps(event.to_dict(), ensure_ascii=False) + "\n" for event in events]
         write_atomically(unit.folder / name, "".join(lines))
@@ -394,18 +391,19 @@ def _train(
     return True
 
 
-def _agent(experiment: Experiment, unit: Unit) -> Agent:
+def _agent(experiment: Experiment, unit: Unit) -> tuple[Agent, Columns]:
+    """Return the agent of a unit, and the columns of a language model's episodes that no other agent has."""
     if unit.talks:
-        from solvent_experiments.language.transcripts import recorded
+        from solvent_experiments.language import recorded
 
-        return recorded(unit.transcripts, experiment)
+        return recorded(experiment, unit.agent)
     if unit.seed is None:
         from solvent_agents import PLAYERS
 
-        return PLAYERS[unit.agent](experiment.lab, 0)
+        return PLAYERS[unit.agent](experiment.lab, 0), {}
     from solvent_agents.learning.learned import LearnedAgent
 
-    return LearnedAgent.load(unit.model, experiment.lab)
+    return LearnedAgent.load(unit.model, experiment.lab), {}
 
 
 # -- processes of this machine

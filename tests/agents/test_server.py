@@ -19,13 +19,10 @@ from mcp.client.streamable_http import streamable_http_client
 
 from solvent import preset
 from solvent_agents import PLAYERS, episodes
-from solvent_agents.agent import act_one
-from solvent_agents.language.calls import call_of, salted
-from solvent_agents.language.conversation import MOST_TURNS
-from solvent_agents.language.desk import MOST_INVALID, Desk
+from solvent_agents.language.desk import MOST_INVALID, MOST_TURNS, Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.server import MOST_BYTES
-from solvent_agents.language.tools import schemas
+from solvent_agents.language.tools import salted, schemas
 from solvent_experiments.instruments.energy.tools import list_tools
 from tests.commands import call, launching, terminal
 
@@ -70,8 +67,7 @@ async def play(session, level, seed, salt=""):
     honest = PLAYERS["honest"](params, 0)
     assert await told(session, "start_episode", {"seed": seed}) == desk.reset(salted(salt, seed))
     while desk._summary is None:
-        batch = desk._env.batch
-        tool, arguments = call_of(params, act_one(honest, batch.observations[0], batch.masks[0].astype(bool)))
+        tool, arguments = call_by(honest, desk)
         assert await told(session, tool, arguments) == getattr(desk, tool)(**arguments)
     result = await session.call_tool("finish")
     assert result.structuredContent["invalid_calls"] == 0

@@ -1,17 +1,47 @@
-"""``solvent serve``: the lab's tools for clients of the Model Context Protocol."""
+"""``solvent llm`` and ``solvent serve``: language models' logs as runs, and the lab's tools for their clients."""
 
 from __future__ import annotations
 
-import socket
+import shlex
 import sys
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from solvent_experiments.console import complain, say
-from solvent_experiments.instruments.options import Env
+from solvent_experiments.console import complain, new_console, say, suggest
+from solvent_experiments.instruments.options import Env, Quiet
 
-LOOPBACK = "127.0.0.1"
+
+def llm(
+    logs: Annotated[
+        list[Path], typer.Argument(metavar="LOG...", help="Logs of `inspect eval`.", show_default=False)
+    ],
+    agents: Annotated[
+        str, typer.Option(help="Scripted agents that play the same episodes, by name: `honest,surfer`.")
+    ] = "honest,surfer,max_claimer,zero_claimer",
+    out: Annotated[Path, typer.Option(help="Folder to write; its name is the run's.")] = Path("runs/llm"),
+    quiet: Quiet = False,
+) -> None:
+    """Make a run of language models' evaluations: the episodes again, beside scripts, with tables and figures.
+
+    Play with any model that `inspect` knows, or with a scripted agent, which needs no key; then read the log:
+
+    - `inspect eval solvent_agents/lab --model solvent/honest -T env=Solvent/Tiny-v0 -T episodes=8`
+
+    - `solvent llm logs/*.eval --out runs/llm`
+    """
+    from solvent_experiments.language import experiment_of
+    from solvent_experiments.run import run_experiment, show_results
+
+    experiment, notes = experiment_of(logs, out.name, [name for name in agents.split(",") if name])
+    folder = run_experiment(experiment, out, quiet=quiet)
+    show_results(folder, new_console())
+    for note in notes:
+        complain(note)
+    suggest(
+        f"`solvent report {shlex.quote(str(out))}` writes a page with figures and an episode to step through."
+    )
 
 
 def serve(
@@ -24,14 +54,13 @@ def serve(
         typer.Option(
             help="Address to listen on. Any but a loopback address is open to everyone: there is no login."
         ),
-    ] = LOOPBACK,
+    ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")
     ] = 8000,
     beliefs: Annotated[
         Literal["shown", "hidden"], typer.Option(help="Show the exact posterior after each plate.")
     ] = "shown",
-    corrections: Annotated[bool, typer.Option(help="Tell corrections after published errors.")] = True,
     explanation: Annotated[bool, typer.Option(help="Tell the reasons behind energy costs.")] = True,
     salt: Annotated[
         str,
@@ -57,18 +86,13 @@ def serve(
 
     - `solvent tools "solvent serve"`  the tools and their prices
     """
-    from solvent_agents.language.server import compile_lab, lab_server, serve_http, serve_stdio
+    from solvent_agents.language.server import lab_server, listen, serve_http, serve_stdio, warm_up
     from solvent_experiments.config import environment_params
 
     environment_params(env)
-    listening = _listen(host, port) if http else None
+    listening = listen(host, port) if http else None
     server = lab_server(
-        env,
-        beliefs=beliefs == "shown",
-        corrections=corrections,
-        explanation=explanation,
-        salt=salt,
-        **({"idle": idle} if http else {}),
+        env, beliefs=beliefs == "shown", explanation=explanation, salt=salt, idle=idle if http else None
     )
     if listening is None:
         if sys.stdin.isatty():
@@ -77,22 +101,9 @@ def serve(
             )
         serve_stdio(server)
         return
-    compile_lab(env)
+    warm_up(env)
     address, bound = listening.getsockname()[:2]
     url = f"http://{f'[{address}]' if ':' in address else address}:{bound}/mcp"
     say(f"{env} is served at {url}; Ctrl-C ends it. Next: `solvent tools {url}`")
     sys.stdout.flush()
     serve_http(server, listening, sessions=sessions)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    from solvent_experiments.config import ConfigError
-
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigError(
-            f"can't listen on {host}, port {port} ({reason}); allowed: an address of this machine and a free port"
-        ) from None
