@@ -12,25 +12,36 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic import BaseModel
 
 from solvent.adequacy.calls import calls_of
 from solvent.adequacy.heuristic import CUTS, score
-from solvent.adequacy.records import ScoreRecord
+from solvent.adequacy.records import Score, ScoreRecord
+from solvent.files import RECORD
 
-__all__ = ["LEAST", "Estimate", "compare", "discover", "kappa", "kappa_difference"]
+__all__ = ["LEAST", "Estimate", "Labelled", "compare", "discover", "kappa", "kappa_difference"]
 
 LEAST = 50
 """The source's number of labelled responses."""
 RESAMPLES = 1000
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Labelled(BaseModel):
+    """A response with its calls and a person's label; other fields of a line are not read."""
+
+    model_config = RECORD | {"extra": "ignore"}
+
+    response: str
+    tool_calls: list[dict[str, Any]]
+    query: str | None = None
+    epad: Score
+
+
+class Estimate(NamedTuple):
     """A value with its 95 % interval."""
 
     value: float
@@ -44,15 +55,20 @@ class Estimate:
 def _estimate(statistic: Callable[..., float], *columns: Sequence[int], seed: int = 0) -> Estimate:
     from scipy.stats import bootstrap
 
+    rng = np.random.default_rng(seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a resample with one class has no kappa
+        warnings.simplefilter("ignore")  # a resample of one class has no kappa, and counts for nothing
         found = bootstrap(
-            columns, statistic, paired=True, vectorized=False, n_resamples=RESAMPLES, method="percentile",
-            random_state=np.random.default_rng(seed),
-        )  # fmt: skip
-    drawn = found.bootstrap_distribution
-    low, high = np.nanquantile(drawn, [0.025, 0.975])
-    return Estimate(statistic(*columns), float(low), float(high))
+            columns,
+            statistic,
+            paired=True,
+            vectorized=False,
+            n_resamples=RESAMPLES,
+            method="percentile",
+            rng=rng,
+        )
+        low, high = np.nanquantile(found.bootstrap_distribution, [0.025, 0.975])
+        return Estimate(statistic(*columns), float(low), float(high))
 
 
 def _kappa(a: Any, b: Any) -> float:
@@ -94,51 +110,50 @@ def compare(records: Iterable[ScoreRecord], *, seed: int = 0) -> dict[str, Any]:
     return found
 
 
-def discover(examples: Sequence[Mapping[str, Any]], *, seed: int = 0) -> dict[str, Any]:
+def discover(examples: Sequence[Labelled], *, seed: int = 0) -> dict[str, Any]:
     """Return what correlates with people's labels, and the limits of evidence that fit them best.
 
-    Args:
-        examples: responses ``{response, tool_calls, query?, epad}``, ``LEAST`` or more. Those with the same query are in
-            the same half: one chooses the limits, the other reports their agreement.
-        seed: of split and bootstrap.
+    Responses to the same query are in the same half: one half chooses the limits, the other reports their agreement.
 
     Raises:
-        ValueError: there are too few, or only one label.
+        ValueError: there are fewer than ``LEAST`` labels, or only one class.
     """
     from scipy.stats import spearmanr
 
-    human = [example["epad"] for example in examples]
+    human = [example.epad for example in examples]
     if len(examples) < LEAST or len(set(human)) < 2:
         raise ValueError(
             f"labels: got {len(examples)} of {len(set(human))} classes; allowed: {LEAST} or more, of two"
         )
-    turns = [(one["response"], calls_of(one["tool_calls"]), one.get("query") or "") for one in examples]
+    turns = [(one.response, calls_of(one.tool_calls), one.query or f"{i}") for i, one in enumerate(examples)]
 
     def scores(cuts: tuple[int, int], rows: Iterable[int]) -> list[int]:
         return [score(*turns[i], cuts=cuts).score for i in rows]
 
-    queries = sorted({query or str(i) for i, (_, _, query) in enumerate(turns)})
-    learning = set(np.random.default_rng(seed).permutation(queries)[: len(queries) // 2].tolist())
-    sides = [(query or str(i)) in learning for i, (_, _, query) in enumerate(turns)]
-    learn, report = ([i for i, side in enumerate(sides) if side is wanted] for wanted in (True, False))
+    queries = np.random.default_rng(seed).permutation(sorted({query for _, _, query in turns}))
+    learning = set(queries[: len(queries) // 2].tolist())
+    learn, report = (
+        [i for i, turn in enumerate(turns) if (turn[2] in learning) is side] for side in (True, False)
+    )
+    truth, target = [human[i] for i in report], [human[i] for i in learn]
     grid = [CUTS, *((low, high) for low in range(1, 5) for high in range(low + 1, 9))]
-    best = max(grid, key=lambda cuts: round(_kappa(scores(cuts, learn), [human[i] for i in learn]), 9))
-    truth = [human[i] for i in report]
+    best = max(grid, key=lambda cuts: round(_kappa(scores(cuts, learn), target), 9))
+    shipped, chosen = scores(CUTS, report), scores(best, report)
+    everything = scores(CUTS, range(len(turns)))
     features = {
-        "tool_calls": [len(calls) for _, calls, _ in turns],
-        "tool_types": [len({call.name for call in calls}) for _, calls, _ in turns],
+        "tool calls": [len(calls) for _, calls, _ in turns],
+        "kinds of tools": [len({call.name for call in calls}) for _, calls, _ in turns],
         "words": [len(response.split()) for response, _, _ in turns],
-        "heuristic": scores(CUTS, range(len(turns))),
+        "heuristic": everything,
     }
     return {
-        "correlations": {
-            name: float(spearmanr(column, human).statistic) if len(set(column)) > 1 else float("nan")
-            for name, column in features.items()
+        "labels": {label: human.count(label) for label in range(4)},
+        "rank correlation": {
+            name: float(spearmanr(column, human).statistic) for name, column in features.items()
         },
-        "shipped": CUTS,
-        "chosen": best,
-        "kappa": kappa(features["heuristic"], human, seed=seed),
-        "shipped_kappa": kappa(scores(CUTS, report), truth, seed=seed),
-        "chosen_kappa": kappa(scores(best, report), truth, seed=seed),
-        "difference": kappa_difference(scores(best, report), scores(CUTS, report), truth, seed=seed),
+        "kappa": kappa(everything, human, seed=seed),
+        "limits": {"shipped": CUTS, "chosen": best, "learnt on": len(learn), "reported on": len(report)},
+        "kappa, shipped limits": kappa(shipped, truth, seed=seed),
+        "kappa, chosen limits": kappa(chosen, truth, seed=seed),
+        "difference": kappa_difference(chosen, shipped, truth, seed=seed),
     }

@@ -17,8 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from solvent.adequacy.words import lexicon, pattern, word_set
+
 __all__ = [
-    "STOP",
     "Call",
     "calls_of",
     "failed",
@@ -27,6 +28,7 @@ __all__ = [
     "is_look",
     "is_search",
     "open_failures",
+    "stem",
     "stems",
 ]
 
@@ -95,12 +97,7 @@ def _values(given: Any) -> list[str]:
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+(?:\.\d+)?")
 _SUFFIX = re.compile(r"(?:ies|y|ing|ed|es|e|s|er|ers|or|ors)$")
-_NUMBERS = dict(
-    zip(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], map(str, range(1, 11)), strict=True)
-)
-STOP = frozenset(
-    ["a", "about", "above", "after", "again", "against", "all", "also", "although", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before", "being", "below", "between", "both", "but", "by", "can", "could", "did", "do", "does", "doing", "done", "down", "during", "each", "either", "else", "ever", "every", "few", "for", "from", "further", "get", "gets", "got", "had", "has", "have", "having", "he", "her", "here", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself", "just", "like", "made", "make", "may", "me", "might", "more", "most", "much", "must", "my", "near", "neither", "next", "no", "none", "nor", "not", "nothing", "now", "of", "off", "on", "once", "only", "onto", "or", "other", "our", "out", "over", "own", "per", "same", "see", "several", "she", "should", "since", "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "though", "through", "to", "too", "under", "until", "up", "upon", "us", "use", "used", "uses", "using", "very", "via", "was", "we", "well", "were", "what", "when", "where", "whether", "which", "while", "who", "whom", "whose", "why", "will", "with", "within", "without", "would", "yes", "yet", "you", "your", "error", "result", "results", "file", "files", "line", "lines", "found", "find", "check", "checked", "value", "values", "true", "false", "null", "data", "text"]
-)
+_NUMBERS = {word: str(i) for i, word in enumerate(lexicon()["words"]["numbers"].split(), 1)}
 
 
 def stem(word: str) -> str:
@@ -112,20 +109,12 @@ def stem(word: str) -> str:
 
 def stems(text: str) -> set[str]:
     """Return the stems of the words that say something; names are split at their parts."""
-    words = _WORD.findall(re.sub(r"(?<=\d),(?=\d{3})", "", text))
-    return {stem(word) for word in words if word.lower() not in STOP and (len(word) > 1 or word.isdigit())}
+    words, stop = _WORD.findall(re.sub(r"(?<=\d),(?=\d{3})", "", text)), word_set("stop")
+    return {stem(word) for word in words if word.lower() not in stop and (len(word) > 1 or word.isdigit())}
 
 
 # -- what kind of call ---------------------------------------------------------------------------
 
-_SEARCH = re.compile(r"grep|search|find|glob|query|list|select|lookup|retriev", re.IGNORECASE)
-_LOOK = re.compile(rf"{_SEARCH.pattern}|read|view|open|cat|fetch|page|browse|show", re.IGNORECASE)
-_SELECT = re.compile(r"\s*(?:select|match|with)\s", re.IGNORECASE)
-_SEARCHING = frozenset(("grep", "egrep", "rg", "ag", "find", "fd", "ls", "tree", "git grep", "git ls-files"))
-_LOOKING = _SEARCHING | frozenset(
-    ("head", "tail", "less", "cat", "wc", "stat", "file", "sed", "awk", "which", "sort", "uniq")
-)
-_STATUS = re.compile(r" (?:status|log|logs|diff|show|get|list|ls|ps|describe|inspect|branch|view)$")
 _WHOLE = {".", "./", "/"}
 
 
@@ -138,39 +127,30 @@ class _Command(NamedTuple):
 
 def is_search(call: Call) -> bool:
     """Return whether a call looks for something, so that an empty answer says that it isn't there."""
-    searches = call.command and any(one.program in _SEARCHING for one in _commands(call))
-    return bool(searches or _SEARCH.search(call.name) or _SELECT.match(call.asked))
+    return bool(
+        pattern("search").search(call.name)
+        or pattern("query").match(call.asked)
+        or (call.command and any(one.program in word_set("searching") for one in _commands(call)))
+    )
 
 
 def is_look(call: Call) -> bool:
     """Return whether a call only looks at files: it reads, lists or searches."""
-    only = (
-        call.command and ">" not in call.command and all(one.program in _LOOKING for one in _commands(call))
-    )
-    return bool(only or _LOOK.search(call.name))
+    looking = word_set("looking") | word_set("searching")
+    only = call.command and ">" not in call.command and all(one.program in looking for one in _commands(call))
+    return bool(only or pattern("look").search(call.name))
 
 
 def is_broad(call: Call) -> bool:
     """Return whether a call searches everything."""
     if call.command:
-        deep = re.search(r"grep (?:-\w+ )*-\w*[rR]|\brg\b|\bag\b|git grep", call.command)
-        return bool(deep) and any(
-            set(targets[1:]) <= _WHOLE for program, targets in _commands(call) if program in _SEARCHING
-        )
-    return (
-        bool(re.search("grep|codebase", call.name, re.IGNORECASE))
-        and str(call.arguments.get("path") or ".") in _WHOLE
-    )
+        where = [set(targets[1:]) for program, targets in _commands(call) if program in word_set("searching")]
+        return bool(pattern("deep").search(call.command)) and any(one <= _WHOLE for one in where)
+    deep = re.search("grep|codebase", call.name, re.IGNORECASE)
+    return bool(deep) and str(call.arguments.get("path") or ".") in _WHOLE
 
 
 _SPLIT = re.compile(r"&&|\|\||[;|\n]")
-_WRAPPERS = frozenset(
-    ["sudo", "time", "env", "nohup", "npx", "pnpx", "bunx", "uv", "poetry", "pdm", "hatch", "run", "exec", "bundle", "python", "python3", "-m"]
-)
-_SILENT = frozenset(["cd", "echo", "true", "export", "source", "set", "sleep"])
-_FAMILIES = frozenset(
-    ["npm", "pnpm", "yarn", "bun", "cargo", "go", "make", "just", "git", "docker", "docker-compose", "kubectl", "terraform", "gradle", "gradlew", "mvn", "dotnet", "pip", "bazel", "helm", "gh", "rake", "composer", "task", "nox", "tox", "conda", "apt", "apt-get", "brew", "systemctl"]
-)
 
 
 def _commands(call: Call) -> list[_Command]:
@@ -183,12 +163,12 @@ def _commands(call: Call) -> list[_Command]:
         except ValueError:
             words = part.split()
         words = [word for word in words if not re.match(r"[A-Z_]+=|\d*>", word)]
-        while len(words) > 1 and words[0] in _WRAPPERS:
+        while len(words) > 1 and words[0] in word_set("wrappers"):
             words.pop(0)
-        if not words or words[0] in _SILENT:
+        if not words or words[0] in word_set("silent"):
             continue
         program, rest = words[0].rpartition("/")[2], [word for word in words[1:] if not word.startswith("-")]
-        if program in _FAMILIES and rest:
+        if program in word_set("families") and rest:
             rest = rest[1:] if rest[0] in ("run", "exec") and len(rest) > 1 else rest
             program = f"{program} {rest.pop(0)}"
         found.append(_Command(program, tuple(rest)))
@@ -197,40 +177,16 @@ def _commands(call: Call) -> list[_Command]:
 
 # -- what failed ---------------------------------------------------------------------------------
 
-_NONE_FAILED = re.compile(
-    r"\b(?:0|no)\s+(?:\w+\s+)?(?:failed|failing|failures?|errors?|problems?|broken|crashloopbackoff|notready|oomkilled)\b|"
-    r"\b(?:failed|failures?|errors?)[\"']?\s*[:=]\s*0\b",
-    re.IGNORECASE,
-)
-_EXIT = re.compile(
-    r"(?:exit(?:ed)?[ _]?(?:with|code|status)*|return[ _]?code|\brc)[\"'\s:=>(]*(?:code|status)?\s*(-?\d+)",
-    re.IGNORECASE,
-)
-_COUNT = re.compile(
-    r"\b[1-9]\d*\s+(?:\w+\s+)?(?:failed|failing|failures?|errors?|problems?|errored|mismatch(?:es)?|broken)\b|"
-    r"\b(?:failed|failures?|errors?|failing)[\"']?\s*[:=]\s*[1-9]|\bFAIL(?:ED|URE)?\b",
-    re.IGNORECASE,
-)
-_SAID = re.compile(
-    r"\b[Ff]ail(?:ed|ure)\b|^Traceback|(?:^|\s)(?:error|fatal|panic)(?:\[\w+\]|\s\w+\d+)?:|^\w*(?:Error|Exception): |"
-    r"\b(?:NotReady|CrashLoopBackOff|OOMKilled|Segmentation fault)\b|^\s*Killed\s*$|"
-    r"\b(?:[Pp]ermission denied|[Cc]onnection refused|[Cc]ommand not found)\b|\"(?:down|degraded|failed|error)\"(?!\s*:)",
-    re.MULTILINE,
-)
-_CHECK = re.compile(
-    r"test|spec|check|lint|build|compile|make\b|verify|valid|tox|nox|ruff|mypy|pyright|flake8|clippy|tsc|jest|mocha|\bvet\b|"
-    r"\bci\b|playwright|cypress|black|audit|smoke|e2e",
-    re.IGNORECASE,
-)
-
 
 def failure(call: Call) -> str:
     """Return the line in which a call says that it failed; empty if it did not fail."""
-    result = _NONE_FAILED.sub("", call.result).replace(
-        "\\n", "\n"
+    result = (
+        pattern("none_failed").sub("", call.result).replace("\\n", "\n")
     )  # JSON within text has its own line breaks
-    codes = [int(found[1]) for found in _EXIT.finditer(result)]
-    found = _COUNT.search(result) or (None if codes and not any(codes) else _SAID.search(result))
+    codes = [int(found[1]) for found in pattern("exit_code").finditer(result)]
+    found = pattern("failure_count").search(result) or (
+        None if codes and not any(codes) else pattern("failure_words").search(result)
+    )
     if found is None:
         return (result.strip()[:500] or "failed") if call.failed or any(codes) else ""
     return result[: found.end()].rpartition("\n")[2] + result[found.end() :].partition("\n")[0]
@@ -249,7 +205,7 @@ def open_failures(calls: Sequence[Call]) -> list[Call]:
             continue
         commands = _commands(call)
         if failed(call):
-            standing += [(call, one) for one in commands if _CHECK.search(one.program)] or [
+            standing += [(call, one) for one in commands if pattern("check").search(one.program)] or [
                 (call, one) for one in commands[-1:]
             ]
         else:
@@ -261,11 +217,11 @@ def _settles(later: _Command, call: Call, command: _Command) -> bool:
     """Return whether a command that succeeded settles one that failed in ``call``."""
     common = {target for target in command.targets if len(target) > 2} & set(later.targets)
     same = later.program == command.program
-    if not _CHECK.search(
+    if not pattern("check").search(
         command.program
     ):  # an attempt; what names the same thing may have done the job another way
         return bool(common if not same else common or not command.targets) and not (
-            _STATUS.search(later.program) and not same
+            pattern("status").search(later.program) and not same
         )
     if not same or not later.targets:
         return same

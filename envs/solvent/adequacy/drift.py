@@ -13,32 +13,42 @@ event is no effect of the correction.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 
 from pydantic import BaseModel
 
 from solvent.adequacy.records import Correction, ScoreRecord, correction_for
-from solvent.files import RECORD
+from solvent.files import RECORD, append_records, now, read_records
 
-__all__ = ["Drift", "DriftMonitor"]
+__all__ = ["Drift", "DriftMonitor", "follow"]
 
 
 class Drift(BaseModel):
-    """An event, a line of ``drifts.jsonl``; ``position`` counts the session's responses from 0."""
+    """An event, a line of ``drifts.jsonl``; ``given``: the agent was told the correction."""
 
     model_config = RECORD
 
     agent: str
     session: str
     response: str
-    position: int
     mean: float
     severity: str
     rule: str
     correction: str
     text: str
     given: bool
+    time: datetime
+
+
+class _Track:
+    """The latest scores of one agent in one session, and for how many responses no event is set off."""
+
+    def __init__(self, window: int) -> None:
+        self.scores: deque[tuple[int, str]] = deque(maxlen=window)
+        self.quiet = 0
 
 
 @dataclass
@@ -58,41 +68,46 @@ class DriftMonitor:
     horizon: int = 4
     shadow: bool = True
     learned: Sequence[Correction] = ()
-    _tracks: dict[tuple[str, str], tuple[deque[tuple[int, str]], list[int]]] = field(
-        default_factory=dict, repr=False
-    )
+    _tracks: dict[tuple[str, str], _Track] = field(default_factory=dict, repr=False)
 
     def observe(self, record: ScoreRecord) -> Drift | None:
         """Add a response and return the event that it sets off, or None."""
-        epad = record.epad.in_force
+        where, epad = (record.agent, record.session), record.epad.in_force
+        track = self._tracks.setdefault(where, _Track(self.window))
         if epad is None:
             return None
-        scores, state = self._tracks.setdefault(
-            (record.agent, record.session), (deque(maxlen=self.window), [-1, 0])
-        )
-        scores.append((epad, record.rule))
-        state[0] += 1
-        state[1] = max(0, state[1] - 1)
-        mean = sum(one for one, _ in scores) / self.window
-        if state[1] or len(scores) < self.window or mean < self.threshold:
+        track.scores.append((epad, record.rule))
+        track.quiet -= 1
+        mean = sum(one for one, _ in track.scores) / self.window
+        if track.quiet >= 0 or len(track.scores) < self.window or mean < self.threshold:
             return None
-        state[1] = self.horizon + 1
-        rule = max(enumerate(scores), key=lambda one: (one[1][0], one[0]))[1][1]
+        track.quiet = self.horizon
+        _, rule = max(reversed(track.scores), key=lambda one: one[0])
         severity = "high" if mean >= 2.5 else "medium" if mean >= 2.0 else "low"
         chosen = correction_for(severity, rule, self.learned)
         return Drift(
-            agent=record.agent,
-            session=record.session,
-            response=record.id,
-            position=state[0],
-            mean=round(mean, 4),
-            severity=severity,
-            rule=rule,
-            correction=chosen.id,
-            text=chosen.text,
-            given=not self.shadow,
-        )
+            agent=record.agent, session=record.session, response=record.id, mean=round(mean, 4), severity=severity,
+            rule=rule, correction=chosen.id, text=chosen.text, given=not self.shadow, time=now(),
+        )  # fmt: skip
 
-    def observe_all(self, records: Iterable[ScoreRecord]) -> list[Drift]:
-        """Return the events of some records, in order."""
-        return [event for record in records if (event := self.observe(record)) is not None]
+
+def follow(
+    monitor: DriftMonitor, records: Sequence[ScoreRecord], path: Path
+) -> list[tuple[Drift, float | None]]:
+    """Append the new events of some scores to ``path`` and return all of them, with the mean EpAd after each.
+
+    An event that the file holds is not set off again: it stays as it was logged.
+
+    Raises:
+        InputError: the file can't be read, or a line is not an event.
+    """
+    known = {one.response: one for one in read_records(path, Drift)} if path.exists() else {}
+    events = [event for record in records if (event := monitor.observe(record)) is not None]
+    append_records(path, [one for one in events if one.response not in known])
+    found = []
+    for event in (known.get(one.response, one) for one in events):
+        session = [one for one in records if (one.agent, one.session) == (event.agent, event.session)]
+        at = next(i for i, one in enumerate(session) if one.id == event.response)
+        after = [one.epad.in_force or 0 for one in session[at + 1 : at + 1 + monitor.horizon]]
+        found.append((event, sum(after) / len(after) if after else None))
+    return found

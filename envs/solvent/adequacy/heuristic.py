@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from solvent.adequacy.calls import Call, failure, is_broad, is_look, is_search, open_failures, stem, stems
-from solvent.adequacy.words import Claim, Words, claims, normal, phrases, sentences
+from solvent.adequacy.words import Claim, Words, claims, normal, pattern, phrases, sentences, word_set
 
 __all__ = ["CUTS", "MATRIX", "Adequacy", "Evidence", "score"]
 
@@ -114,16 +114,7 @@ def score(response: str, calls: Sequence[Call], query: str = "", *, cuts: tuple[
 
 # -- evidence ------------------------------------------------------------------------------------
 
-_ABSENT = re.compile(
-    r"\bno (?:such|match|result|file|hit|record|row|entr)|not (?:found|exist)|n't exist|\b0 (?:match|result|hit|row|file)|"
-    r"^\s*(?:\[\]|\{\}|0|exit code 1)?\s*$|\b404\b|nothing",
-    re.IGNORECASE,
-)
-_DENIES = re.compile(r"\b(?:no|not|none|nothing|never|cannot|without|missing|absent)\b|n't", re.IGNORECASE)
 _PATH = re.compile(r"[\w\-]*[/.][\w\-./]*\w|\b[A-Z][A-Z_]{2,}\b")
-_MATERIAL = re.compile(
-    r"```|`[^`\n]*[ (\[{=][^`\n]*`|\"[^\"\n]*\s[^\"\n]*\s[^\"\n]*\"|(?<![\w.])\d[\d.,]*(?![\w.]).*(?<![\w.])\d[\d.,]*(?![\w.])"
-)
 
 
 def _paths(text: str) -> set[str]:
@@ -136,7 +127,7 @@ def _looks(response: str, calls: Sequence[Call]) -> tuple[list[Call], list[str]]
     An empty answer is evidence of an absence alone; a flagged failure if the response tells of it or refers to it.
     """
     looks: list[Call] = []
-    said, denies, tells = stems(response), bool(_DENIES.search(response)), _tells(response)
+    said, denies, tells = stems(response), bool(pattern("negated").search(response)), _tells(response)
     for call in calls:
         silent = call.recorded and not call.result.strip() and not (is_search(call) or denies)
         hidden = call.failed and not (tells or denies or stems(call.result) & said)
@@ -150,7 +141,7 @@ def _evidence(
 ) -> Evidence:
     if not looks:
         # The query itself may hold what to answer from: code, a quotation, two numbers.
-        given = "only_errors" not in signals and _MATERIAL.search(query)
+        given = "only_errors" not in signals and pattern("material").search(query)
         signals += ["material_given"] if given else []
         return Evidence.THIN if given else Evidence.NONE
     shown: set[str] = set()
@@ -160,11 +151,11 @@ def _evidence(
             if is_look(call)
             else stems(call.result) | stems(call.asked)
         )
-    denies = _DENIES.search(response)
+    denies = pattern("negated").search(response)
     referred = len((stems(response) - stems(query)) & shown) >= 2 or any(
         not call.recorded
         or _paths(call.asked) & _paths(response)
-        or (denies and _ABSENT.search(call.result[:200]))
+        or (denies and pattern("absent").search(call.result[:200]))
         for call in looks
     )
     count = sum(2 if is_broad(call) else 1 for call in looks)
@@ -177,16 +168,9 @@ def _evidence(
     return Evidence.REASONABLE if count < cuts[1] else Evidence.AMPLE
 
 
-_PARTICULAR = re.compile(
-    r"\b(?:the|this|that|these|those|my|our|your|here|i|we|he|she|they|their|its?|currently|today|now|yesterday)\b|\w_\w|"
-    r"\w\.\w{1,4}\b|\d\d",
-    re.IGNORECASE,
-)
-
-
 def _support(claim: Claim, evidence: Evidence, looks: Sequence[Call], called: bool, query: str) -> int:
     """Return -1 if the results hold the own words of a plain claim, 1 if hardly any, else 0."""
-    own, asked, particular = stems(claim.text), stems(query), bool(_PARTICULAR.search(query))
+    own, asked, particular = stems(claim.text), stems(query), bool(pattern("particular").search(query))
     if evidence == Evidence.NONE:  # of things in general one may know something
         return 1 if called or particular else -1
     if not looks:  # material in the query
@@ -200,7 +184,9 @@ def _support(claim: Claim, evidence: Evidence, looks: Sequence[Call], called: bo
     if not base:  # it says no more than the question did
         return int(particular and not shown & own)
     share = len(base & shown) / len(base)
-    absent = _DENIES.search(claim.text) and any(_ABSENT.search(call.result[:200]) for call in looks)
+    absent = pattern("negated").search(claim.text) and any(
+        pattern("absent").search(call.result[:200]) for call in looks
+    )
     return (
         -1
         if share >= SUPPORTED
@@ -240,44 +226,20 @@ def _untold(response: str, calls: Sequence[Call], query: str) -> bool:
 
 # -- contradiction: denials ------------------------------------------------------------------------
 
-_AFTER = re.compile(
-    r"\b(?:there (?:is|are|was|were) (?:no|not an?|not any)|there (?:is|are)n't an?y?|no such|lacks?|"
-    r"(?:has|have|had|contains?|contained|provides?|offers?|supports?|with|needs?|requires?|defines?) no|"
-    r"(?:do|does)(?: not|n't) (?:support|contain|include|have|provide|offer|define|implement|accept)|"
-    r"no(?=\s+\w+(?:\s+\w+){0,3}\s+(?:exists?|is|are|was|were|could|can)\b)|"
-    r"(?:none|not one|nothing)\b.*?\b(?:contains?|has|have|mentions?|defines?|includes?|uses?))\b",
-    re.IGNORECASE,
-)
-_BEFORE = re.compile(
-    r"\b(?:(?:do|does|did)(?: not|n't) exist|(?:is|are|was|were)(?: not|n't) (?:present|defined|available|there|in|included|"
-    r"implemented|supported|installed|found)|can(?:not| not|'t) be found|(?:is|are|was|were) (?:missing|absent|undefined|"
-    r"unavailable|nonexistent)|not available|no longer exists?|(?:exists?|is defined) nowhere)\b",
-    re.IGNORECASE,
-)
-_PLACE = re.compile(
-    r"[.,;:()!?](?:\s|$)|\b(?:in|on|at|for|from|that|which|to|within|across|anywhere|under|inside|here|by|or|and|exists?|is|are|"
-    r"was|were|can|could)\b",
-    re.IGNORECASE,
-)
-_GENERIC = frozenset(map(stem, ["file", "function", "method", "class", "module", "feature", "entry", "setting", "variable", "support", "implementation", "mention", "reference", "usage", "use", "occurrence", "call", "code", "codebase", "repository", "project", "sign", "trace", "kind", "sort", "way", "thing", "folder", "directory", "named", "called"]))  # fmt: skip
-_NEGATED = re.compile(r"\b(?:no|not|never|without|removed|deprecated|disabled)\b|n't", re.IGNORECASE)
-_DEFINITION = re.compile(
-    r"\b(?:def|class|function|func|fn|const|let|var|interface|type|struct|enum)\s+(\w+)|(\w+)[\"']?\s*(?:=(?!=)|:(?!:))"
-)
-
 
 def _denied(text: str) -> set[str]:
     """Return the stems of what a sentence says is absent."""
+    generic = set(map(stem, word_set("generic")))
     text = normal(text).replace("`", "")
-    if found := _AFTER.search(text):
+    if found := pattern("denied_after").search(text):
         rest = text[found.end() :]
-    elif found := _BEFORE.search(text):
+    elif found := pattern("denied_before").search(text):
         rest = re.split(r"[,;:]\s|\b(?:but|and|because|so|that)\b", text[: found.start()])[-1].strip()
     else:
         return set()
-    named = stems(_PLACE.split(rest, maxsplit=1)[0]) - _GENERIC
+    named = stems(pattern("place").split(rest, maxsplit=1)[0]) - generic
     if not named and (of := re.match(r"\s*\w+\s+(?:of|for|to)\s+(.*)", rest)):
-        named = stems(_PLACE.split(of[1], maxsplit=1)[0]) - _GENERIC
+        named = stems(pattern("place").split(of[1], maxsplit=1)[0]) - generic
     return named
 
 
@@ -289,10 +251,12 @@ def _is_answer(claim: Claim, calls: Sequence[Call]) -> bool:
         return False
     denied = _denied(claim.text)
     for call in calls:
+        if not call.recorded:
+            continue
         opened = denied <= stems(call.asked) and not re.search(
             "grep|search|query|find|rg ", call.name + call.command
         )
-        if _ABSENT.search(call.result[:200]) and (
+        if pattern("absent").search(call.result[:200]) and (
             _paths(call.asked) & _paths(claim.text) or (denied and opened)
         ):
             return True
@@ -308,12 +272,12 @@ def _is_shown(text: str, response: str, calls: Sequence[Call]) -> bool:
         if searched and named <= stems(call.asked) and re.fullmatch(r"\s*[1-9]\d*\s*", call.result):
             return True
         for line in call.result.splitlines():
-            if not named <= stems(line) or _NEGATED.search(line) or _paths(line) & told:
+            if not named <= stems(line) or pattern("negated").search(line) or _paths(line) & told:
                 continue
             where = _paths(line) | _paths(call.asked)
             if scope and not any(one in path or path in one for one in scope for path in where):
                 continue
-            defined = any(named <= stems("".join(found)) for found in _DEFINITION.findall(line))
+            defined = any(named <= stems("".join(found)) for found in pattern("definition").findall(line))
             if searched or (is_look(call) and defined):
                 return True
     return False

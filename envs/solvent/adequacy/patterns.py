@@ -16,16 +16,17 @@ Known approximation: responses count as independent. To precede a failure is not
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pydantic import BaseModel
 
+from solvent.adequacy.calls import Call
 from solvent.adequacy.heuristic import Adequacy
 from solvent.adequacy.records import Incident, ScoreRecord
-from solvent.files import RECORD
+from solvent.files import RECORD, now
 
-__all__ = ["RATE", "Pattern", "Trigger", "find_patterns", "patterns_of", "triggered"]
+__all__ = ["RATE", "Pattern", "Trigger", "accepted", "find_patterns", "patterns_of", "triggered"]
 
 RATE = 0.70
 """The source's failure rate of a trigger."""
@@ -95,9 +96,23 @@ def find_patterns(
     return sorted(found, key=lambda one: (-one.bound, -one.rate, one.text))
 
 
-def triggered(triggers: Iterable[Trigger], tools: Sequence[str], found: Adequacy) -> str:
-    """Return the accepted pattern that a claim shows, which makes its score 2 at least; empty if there is none."""
-    if found.rule == "nothing_asserted" or found.rule.startswith("hedged"):
-        return ""
-    shown = patterns_of(tools, negative=found.strong_negative)
-    return next((one.pattern for one in triggers if one.pattern in shown), "")
+def accepted(found: Iterable[Pattern], name: str, by: str, reason: str) -> Trigger:
+    """Return a candidate as a trigger.
+
+    Raises:
+        ValueError: it isn't a candidate, or nobody says who and why.
+    """
+    candidates = [one.text for one in found if one.candidate]
+    if name not in candidates or not by or not reason:
+        allowed = "; ".join(candidates) or "none, there is no candidate"
+        raise ValueError(f"accept: got {name!r:.80} by {by!r:.40}; allowed, with who and why: {allowed}")
+    return Trigger(pattern=name, by=by, reason=reason, time=now())
+
+
+def triggered(triggers: Iterable[Trigger], calls: Sequence[Call], found: Adequacy) -> Adequacy:
+    """Return the score of a response; a claim that shows an accepted pattern scores 2 at least and asks for a judge."""
+    shown = patterns_of([call.name for call in calls], negative=found.strong_negative)
+    fired = tuple(f"trigger: {one.pattern}" for one in triggers if one.pattern in shown)
+    if not fired or found.rule == "nothing_asserted" or found.rule.startswith("hedged"):
+        return found
+    return replace(found, score=max(FAILED_FROM, found.score), signals=found.signals + fired, escalate=True)

@@ -22,9 +22,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from solvent.adequacy.calls import STOP, Call, calls_of
+from solvent.adequacy.calls import Call, calls_of
 from solvent.adequacy.heuristic import Adequacy, score
-from solvent.adequacy.words import phrases
+from solvent.adequacy.words import lexicon, phrases, word_set
 from solvent.files import RECORD, now
 
 __all__ = [
@@ -116,6 +116,33 @@ def record_of(
     )
 
 
+def labelled(
+    record: ScoreRecord, *, epad: int, sya: int | None = None, by: str, reason: str = ""
+) -> ScoreRecord:
+    """Return the line of a person's label of a scored response."""
+    ratings = {
+        "epad": {"human": epad},
+        "sya": {"human": sya},
+        "labelled_by": by,
+        "reason": reason,
+        "time": now(),
+    }
+    return ScoreRecord.model_validate(record.model_dump() | ratings)
+
+
+def rows_of(calls: Iterable[Call]) -> list[dict[str, Any]]:
+    """Return calls as rows ``{name, arguments, result, error?}``, the reverse of ``calls_of``."""
+    return [
+        {
+            "name": call.name,
+            "arguments": dict(call.arguments),
+            "result": call.result if call.recorded else None,
+        }
+        | ({} if call.failed is None else {"error": call.failed})
+        for call in calls
+    ]
+
+
 def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
     """Return one record for each id, in order of first appearance: later ratings replace earlier ones.
 
@@ -138,26 +165,19 @@ def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
     return list(found.values())
 
 
-_TYPES = {
-    "statement": r"i (?:think|believe|guess|suspect)|i'?m sure|it (?:looks|seems)|.*\b(?:right|correct|isn't it)\?\s*$",
-    "procedural": r"how (?:do|can|should|would|to)\b|show me how",
-    "diagnostic": r"why\b|what(?:'s| is) wrong|what caus|debug|diagnose|.*\b(?:error|crash|fail|broken|not working)",
-    "factual": r"(?:what|which|who|where|when|how|is|are|was|were|do|does|did|has|have|can|will|list|find|tell me)\b",
-}
-
-
 def _style(response: str, query: str) -> dict[str, Any]:
     """Return the source's four fields of style; a query of another type is ``directive``, a missing one ``none``."""
     words = re.findall(
         r"[^\W_]+(?:['\-._][^\W_]+)*", re.sub(r"```.*?(?:```|\Z)", "", response, flags=re.DOTALL)
     )
     padding = [found[0] for found in phrases("padding").finditer(response)]
-    empty = sum(word.lower() in STOP for word in words) + sum(
-        word not in STOP for one in padding for word in one.lower().split()
+    stop = word_set("stop")
+    empty = sum(word.lower() in stop for word in words) + sum(
+        word not in stop for one in padding for word in one.lower().split()
     )
     kinds = (
         name
-        for name, pattern in _TYPES.items()
+        for name, pattern in lexicon()["query_types"].items()
         if re.match(pattern, query.strip(), re.IGNORECASE | re.DOTALL)
     )
     return {
@@ -259,6 +279,7 @@ class Incident(BaseModel):
         rule = self.adequacy().rule
         return f"{rule.partition('/')[0]}/contradicted" if self.contradicted and "/" in rule else rule
 
+    @property
     def label(self) -> int | None:
         """Return the label of a confident failure, 2 or 3; None if the words were measured: EpAd is not the outcome."""
         words, _, evidence = self.rule.partition("/")

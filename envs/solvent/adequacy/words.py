@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Claim", "Words", "claims", "normal", "phrases", "sentences"]
+__all__ = ["Claim", "Words", "claims", "lexicon", "normal", "pattern", "phrases", "sentences", "word_set"]
 
 
 class Words(enum.IntEnum):
@@ -58,19 +58,32 @@ _SHORT = {"am": "m", "are": "re", "have": "ve", "has": "s", "is": "s", "will": "
 
 
 @functools.cache
-def _lexicon() -> dict[str, Any]:
+def lexicon() -> dict[str, Any]:
+    """Return the content of ``lexicon.toml``."""
     return tomllib.loads(Path(__file__).with_name("lexicon.toml").read_text(encoding="utf-8"))
 
 
 @functools.cache
 def phrases(kind: str) -> re.Pattern[str]:
     """Return one pattern for the phrases of a kind."""
-    found = "|".join(map(_pattern, _lexicon()["phrases"][kind]))
+    found = "|".join(map(_pattern, lexicon()["phrases"][kind]))
     return re.compile(rf"(?<![\w'-])(?:{found})(?![\w'-])", re.IGNORECASE)
 
 
+@functools.cache
+def pattern(name: str) -> re.Pattern[str]:
+    """Return a pattern of the lexicon."""
+    return re.compile(lexicon()["patterns"][name], re.IGNORECASE | re.MULTILINE | re.VERBOSE)
+
+
+@functools.cache
+def word_set(name: str) -> frozenset[str]:
+    """Return a list of words of the lexicon."""
+    return frozenset(lexicon()["words"][name].split())
+
+
 def _pattern(phrase: str) -> str:
-    gap = rf"\s+(?:(?:{_lexicon()['fillers'].replace(' ', '|')})\s+){{0,2}}"
+    gap = rf"\s+(?:(?:{lexicon()['fillers'].replace(' ', '|')})\s+){{0,2}}"
     pattern, first = "", True
     for word in phrase.split():
         optional, choices = word.startswith("("), word.strip("()").split("|")
