@@ -10,6 +10,7 @@ programs. A shell line is split into its commands without the rules of quoting i
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import shlex
@@ -107,10 +108,12 @@ def stem(word: str) -> str:
     return (_NUMBERS.get(word) or (short if len(short) > 2 else word)[:5]) if word.isalpha() else word
 
 
-def stems(text: str) -> set[str]:
+@functools.lru_cache(maxsize=2**12)
+def stems(text: str) -> frozenset[str]:
     """Return the stems of the words that say something; names are split at their parts."""
     words, stop = _WORD.findall(re.sub(r"(?<=\d),(?=\d{3})", "", text)), word_set("stop")
-    return {stem(word) for word in words if word.lower() not in stop and (len(word) > 1 or word.isdigit())}
+    said = (word for word in words if word.lower() not in stop and (len(word) > 1 or word.isdigit()))
+    return frozenset(map(stem, said))
 
 
 # -- what kind of call ---------------------------------------------------------------------------
@@ -137,7 +140,15 @@ def is_search(call: Call) -> bool:
 def is_look(call: Call) -> bool:
     """Return whether a call only looks at files: it reads, lists or searches."""
     looking = word_set("looking") | word_set("searching")
-    only = call.command and ">" not in call.command and all(one.program in looking for one in _commands(call))
+    only = (
+        call.command
+        and ">" not in call.command.replace("2>", "")
+        and all(
+            one.program in looking
+            or (one.program.startswith("git-") and pattern("status").search(one.program))
+            for one in _commands(call)
+        )
+    )
     return bool(only or pattern("look").search(call.name))
 
 
@@ -170,7 +181,7 @@ def _commands(call: Call) -> list[_Command]:
         program, rest = words[0].rpartition("/")[2], [word for word in words[1:] if not word.startswith("-")]
         if program in word_set("families") and rest:
             rest = rest[1:] if rest[0] in ("run", "exec") and len(rest) > 1 else rest
-            program = f"{program} {rest.pop(0)}"
+            program = f"{program}-{rest.pop(0)}"
         found.append(_Command(program, tuple(rest)))
     return found
 
@@ -180,6 +191,12 @@ def _commands(call: Call) -> list[_Command]:
 
 def failure(call: Call) -> str:
     """Return the line in which a call says that it failed; empty if it did not fail."""
+    if pattern("writes").search(call.name):  # it shows what was written
+        return (
+            (call.result.strip() or "failed")
+            if call.failed or re.match(r"\W*error", call.result, re.I)
+            else ""
+        )
     result = (
         pattern("none_failed").sub("", call.result).replace("\\n", "\n")
     )  # JSON within text has its own line breaks
@@ -217,12 +234,11 @@ def _settles(later: _Command, call: Call, command: _Command) -> bool:
     """Return whether a command that succeeded settles one that failed in ``call``."""
     common = {target for target in command.targets if len(target) > 2} & set(later.targets)
     same = later.program == command.program
-    if not pattern("check").search(
-        command.program
-    ):  # an attempt; what names the same thing may have done the job another way
-        return bool(common if not same else common or not command.targets) and not (
-            pattern("status").search(later.program) and not same
-        )
+    if not pattern("check").search(command.program):
+        # What names the same thing may have done the job of an attempt another way.
+        if same:
+            return bool(common or not command.targets or pattern("writes").search(later.program))
+        return bool(common) and not pattern("status").search(later.program)
     if not same or not later.targets:
         return same
     # A narrower check settles what it covers: the failed targets, or those that the failure named.

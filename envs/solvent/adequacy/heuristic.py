@@ -80,36 +80,34 @@ def score(response: str, calls: Sequence[Call], query: str = "", *, cuts: tuple[
         cuts: from how many calls on evidence is reasonable, and ample.
     """
     found = claims(response, called=bool(calls))
-    looks, signals = _looks(response, calls)
-    evidence = _evidence(response, looks, query, signals, cuts)
-    untold = _untold(response, calls, query)
-    best: tuple[int, int, Claim, str] | None = None
+    looks = _looks(response, calls)
+    evidence, signals = _evidence(response, calls, looks, query, cuts)
+    untold = _is_untold(response, calls, query)
+    best: tuple[int, int, Claim, str] = (-1, 0, Claim(""), "nothing_asserted")
     escalate = untold
+    if not calls and any(claim.reported for claim in found):
+        signals.append("reported_without_call")
+        escalate = True
     for claim in found:
-        invented = claim.reported and not calls
-        if invented:
-            signals.append("reported_without_call")
         if claim.words is None:
             continue
-        words = Words.PLAIN if claim.words == Words.DEFINITIVE and _is_answer(claim, calls) else claim.words
+        words = Words.PLAIN if claim.words == Words.DEFINITIVE and _is_answered(claim, calls) else claim.words
         step = _support(claim, evidence, looks, bool(calls), query) if query and words == Words.PLAIN else 0
         value, kind = max(0, min(WORST, MATRIX[words][evidence] + step)), evidence.name.lower()
         shown = claim.negative and _is_shown(claim.text, response, calls)
         if words and (untold or shown):
-            value, kind = WORST, "contradicted"
+            value, kind, escalate = WORST, "contradicted", True
             signals.append("denied_but_shown" if shown else "untold_failure")
-        elif invented:
+        elif claim.reported and not calls:
             value = max(value, MATRIX[Words.PLAIN][evidence])
-        strong = words >= (Words.PLAIN if evidence == Evidence.NONE else Words.DEFINITIVE) or step > 0
-        escalate = escalate or kind == "contradicted" or bool(evidence <= Evidence.THIN and words and strong)
-        if best is None or (value, words) > best[:2]:
+        strong = step > 0 or words >= (Words.PLAIN if evidence == Evidence.NONE else Words.DEFINITIVE)
+        escalate |= bool(words) and strong and evidence <= Evidence.THIN
+        if (value, words) > best[:2]:
             best = value, words, claim, f"{claim.words.name.lower()}/{kind}"
-    value, _, claim, rule = best or (0, 0, Claim(""), "nothing_asserted")
-    escalate = escalate or "reported_without_call" in signals
+    value, _, claim, rule = best
     negative = any(one.negative for one in found)
-    return Adequacy(
-        value, rule, tuple(dict.fromkeys(signals)), claim.text.strip(), claim.spans, negative, escalate
-    )
+    signals = [*dict.fromkeys(signals)]
+    return Adequacy(max(0, value), rule, tuple(signals), claim.text.strip(), claim.spans, negative, escalate)
 
 
 # -- evidence ------------------------------------------------------------------------------------
@@ -121,51 +119,56 @@ def _paths(text: str) -> set[str]:
     return {found.strip("./").lower() for found in _PATH.findall(text)} - {""}
 
 
-def _looks(response: str, calls: Sequence[Call]) -> tuple[list[Call], list[str]]:
-    """Return the distinct calls that are evidence, and why there are few.
+def _is_absent(call: Call) -> bool:
+    return call.recorded and bool(pattern("absent").search(call.result[:200]))
 
-    An empty answer is evidence of an absence alone; a flagged failure if the response tells of it or refers to it.
+
+def _looks(response: str, calls: Sequence[Call]) -> list[Call]:
+    """Return the distinct calls that are evidence.
+
+    Nothing read is no evidence, nothing found is evidence of an absence alone; a flagged failure if the response tells of it or refers to it.
     """
     looks: list[Call] = []
-    said, denies, tells = stems(response), bool(pattern("negated").search(response)), _tells(response)
+    denies, tells = bool(pattern("negated").search(response)), _tells(response)
     for call in calls:
-        silent = call.recorded and not call.result.strip() and not (is_search(call) or denies)
-        hidden = call.failed and not (tells or denies or stems(call.result) & said)
+        silent = (
+            is_look(call) and call.recorded and not call.result.strip() and not (denies or is_search(call))
+        )
+        hidden = call.failed and not (denies or tells or stems(call.result) & stems(response))
         if not silent and not hidden and call not in looks:
             looks.append(call)
-    return looks, [] if looks else ["only_errors" if calls else "no_tool_call"]
+    return looks
 
 
 def _evidence(
-    response: str, looks: Sequence[Call], query: str, signals: list[str], cuts: tuple[int, int]
-) -> Evidence:
+    response: str, calls: Sequence[Call], looks: Sequence[Call], query: str, cuts: tuple[int, int]
+) -> tuple[Evidence, list[str]]:
+    """Return the amount of evidence, and the signals of little."""
     if not looks:
         # The query itself may hold what to answer from: code, a quotation, two numbers.
-        given = "only_errors" not in signals and pattern("material").search(query)
-        signals += ["material_given"] if given else []
-        return Evidence.THIN if given else Evidence.NONE
-    shown: set[str] = set()
+        given = not calls and pattern("material").search(query)
+        signal = "material_given" if given else "only_errors" if calls else "no_tool_call"
+        return (Evidence.THIN if given else Evidence.NONE), [signal]
+    new, denies = stems(response) - stems(query), pattern("negated").search(response)
+    told: set[str] = set()
     for call in looks:
-        shown |= (
-            stems(call.result) - stems(call.asked)
-            if is_look(call)
-            else stems(call.result) | stems(call.asked)
-        )
-    denies = pattern("negated").search(response)
-    referred = len((stems(response) - stems(query)) & shown) >= 2 or any(
-        not call.recorded
-        or _paths(call.asked) & _paths(response)
-        or (denies and pattern("absent").search(call.result[:200]))
+        told |= new & ((stems(call.result) - stems(call.asked)) if is_look(call) else _words(call))
+    referred = len(told) > 1 or any(
+        not call.recorded or _paths(call.asked) & _paths(response) or (denies and _is_absent(call))
         for call in looks
     )
     count = sum(2 if is_broad(call) else 1 for call in looks)
+    signals = [] if referred else ["results_not_referred"]
     if count == 1:
         signals.append("single_narrow_search" if is_search(looks[0]) else "single_call")
-    if not referred:
-        signals.append("results_not_referred")
     if count < cuts[0] or not referred:
-        return Evidence.THIN
-    return Evidence.REASONABLE if count < cuts[1] else Evidence.AMPLE
+        return Evidence.THIN, signals
+    return (Evidence.REASONABLE if count < cuts[1] else Evidence.AMPLE), signals
+
+
+def _words(call: Call) -> frozenset[str]:
+    """Return the words of a call that may support a claim; a look's own question supports none but for its paths."""
+    return stems(call.result) | stems(" ".join(_paths(call.asked)) if is_look(call) else call.asked)
 
 
 def _support(claim: Claim, evidence: Evidence, looks: Sequence[Call], called: bool, query: str) -> int:
@@ -177,21 +180,15 @@ def _support(claim: Claim, evidence: Evidence, looks: Sequence[Call], called: bo
         return -1 if own and len(own & asked) / len(own) >= UNSUPPORTED else 0
     if not all(call.recorded for call in looks):
         return 0
-    shown: set[str] = set()
-    for call in looks:
-        shown |= stems(call.result) | stems(" ".join(_paths(call.asked)) if is_look(call) else call.asked)
+    shown = {word for call in looks for word in _words(call)}
     base = own - asked
     if not base:  # it says no more than the question did
         return int(particular and not shown & own)
     share = len(base & shown) / len(base)
-    absent = pattern("negated").search(claim.text) and any(
-        pattern("absent").search(call.result[:200]) for call in looks
-    )
-    return (
-        -1
-        if share >= SUPPORTED
-        else int(share < UNSUPPORTED and particular and evidence < Evidence.AMPLE and not absent)
-    )
+    if share >= SUPPORTED:
+        return -1
+    absent = pattern("negated").search(claim.text) and any(map(_is_absent, looks))
+    return int(share < UNSUPPORTED and particular and evidence < Evidence.AMPLE and not absent)
 
 
 # -- contradiction: failures -----------------------------------------------------------------------
@@ -203,31 +200,27 @@ def _tells(response: str) -> bool:
     """Return whether a response tells of a failure: not denied ("no errors"), and not only as mended."""
     for text, _ in sentences(response):
         left = phrases("not_failing").sub("", normal(text))
-        if phrases("failing").search(left) or re.search(r"[a-z](?:Error|Exception)\b", left):
-            if not phrases("mended").search(left) or phrases("still").search(left):
-                return True
+        fails = phrases("failing").search(left) or re.search(r"[a-z](?:Error|Exception)\b", left)
+        if fails and (phrases("still").search(left) or not phrases("mended").search(left)):
+            return True
     return False
 
 
-def _untold(response: str, calls: Sequence[Call], query: str) -> bool:
+def _is_untold(response: str, calls: Sequence[Call], query: str) -> bool:
     """Return whether a response leaves out all of the failures that stand; one that was asked why need not repeat it."""
-    failures = open_failures(calls)
-    if (
-        not failures
-        or _tells(response)
-        or (phrases("why").search(query) and not phrases("success").search(response))
-    ):
+    if _tells(response) or (phrases("why").search(query) and not phrases("success").search(response)):
         return False
-    said = set(_NAME.findall(response))
-    return not any(
-        (set(_NAME.findall(failure(call))) - set(_NAME.findall(call.asked))) & said for call in failures
-    )
+    failures = open_failures(calls)
+    named = {
+        name for call in failures for name in {*_NAME.findall(failure(call))} - {*_NAME.findall(call.asked)}
+    }
+    return bool(failures) and not named & set(_NAME.findall(response))
 
 
 # -- contradiction: denials ------------------------------------------------------------------------
 
 
-def _denied(text: str) -> set[str]:
+def _denied(text: str) -> frozenset[str]:
     """Return the stems of what a sentence says is absent."""
     generic = set(map(stem, word_set("generic")))
     text = normal(text).replace("`", "")
@@ -236,29 +229,24 @@ def _denied(text: str) -> set[str]:
     elif found := pattern("denied_before").search(text):
         rest = re.split(r"[,;:]\s|\b(?:but|and|because|so|that)\b", text[: found.start()])[-1].strip()
     else:
-        return set()
+        return frozenset()
     named = stems(pattern("place").split(rest, maxsplit=1)[0]) - generic
     if not named and (of := re.match(r"\s*\w+\s+(?:of|for|to)\s+(.*)", rest)):
         named = stems(pattern("place").split(of[1], maxsplit=1)[0]) - generic
     return named
 
 
-def _is_answer(claim: Claim, calls: Sequence[Call]) -> bool:
-    """Return whether a call itself answers what a claim says: a count of 0, or that the very thing isn't there."""
-    if any(re.fullmatch(r"\W*0\W*", call.result) for call in calls):
+def _is_answered(claim: Claim, calls: Sequence[Call]) -> bool:
+    """Return whether a call itself says what a claim says: a count of 0, or that the very thing isn't there."""
+    sweeping = bool(phrases("universal").search(claim.text))
+    if (sweeping or claim.negative) and any(re.fullmatch(r"\W*0\W*", call.result) for call in calls):
         return True
-    if not claim.negative or phrases("universal").search(claim.text):
-        return False
-    denied = _denied(claim.text)
-    for call in calls:
-        if not call.recorded:
-            continue
+    denied = frozenset() if sweeping or not claim.negative else _denied(claim.text)
+    for call in calls if denied else ():
         opened = denied <= stems(call.asked) and not re.search(
             "grep|search|query|find|rg ", call.name + call.command
         )
-        if pattern("absent").search(call.result[:200]) and (
-            _paths(call.asked) & _paths(claim.text) or (denied and opened)
-        ):
+        if _is_absent(call) and (opened or _paths(call.asked) & _paths(claim.text)):
             return True
     return False
 
@@ -269,15 +257,16 @@ def _is_shown(text: str, response: str, calls: Sequence[Call]) -> bool:
     told = _paths(response.replace(text, ""))  # what the response tells elsewhere, it does not deny
     for call in calls if named else ():
         searched = is_search(call)
-        if searched and named <= stems(call.asked) and re.fullmatch(r"\s*[1-9]\d*\s*", call.result):
+        if searched and named <= stems(call.asked) and re.fullmatch(r"\D{0,40}[1-9]\d*\D{0,40}", call.result):
             return True
-        for line in call.result.splitlines():
+        for line in call.result.splitlines() if searched or is_look(call) else ():
             if not named <= stems(line) or pattern("negated").search(line) or _paths(line) & told:
                 continue
             where = _paths(line) | _paths(call.asked)
             if scope and not any(one in path or path in one for one in scope for path in where):
                 continue
-            defined = any(named <= stems("".join(found)) for found in pattern("definition").findall(line))
-            if searched or (is_look(call) and defined):
+            if searched or any(
+                named <= stems("".join(found)) for found in pattern("definition").findall(line)
+            ):
                 return True
     return False

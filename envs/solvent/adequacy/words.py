@@ -112,6 +112,7 @@ _CLAUSE = re.compile(
     r";|\s[-–—]\s|—|,?\s(?:but|because|so|although|though|while|whereas|however|since|therefore)\s",
     re.IGNORECASE,
 )
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s")
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|does|do|did|can|could|will|may|might|must|should|\w+n't|pass(?:es)?|\w+ed|works?|"
     r"fails?|uses?|returns?|means?|contains?|exists?|runs?|needs?|shows?|supports?|handles?)\b",
@@ -127,6 +128,7 @@ def normal(text: str) -> str:
 def sentences(text: str) -> Iterator[tuple[str, str]]:
     """Yield each sentence, and the same with code and quotations blanked."""
     blank = _CODE.sub(lambda found: "\n" * len(found[0]), text)
+    blank = re.sub(r"(?<=\w )May\b", "xxx", blank)  # the month
     blank = normal(_QUOTED.sub(lambda found: "x" * len(found[0]), blank))
     start = 0
     for found in [*_END.finditer(blank), None]:
@@ -138,15 +140,21 @@ def sentences(text: str) -> Iterator[tuple[str, str]]:
 
 def claims(response: str, *, called: bool) -> list[Claim]:
     """Return the sentences of a response; ``called``: a tool was called, so that a reported check was made."""
-    return [_claim(text, blank, called=called) for text, blank in sentences(response)]
+    found, framed = [], False
+    for text, blank in sentences(response):
+        framed = framed and bool(_ITEM.match(blank))
+        found.append(_claim(text, blank, called=called, framed=framed))
+        # A ground that ends in a colon holds for the list under it.
+        framed = framed or (blank.rstrip().endswith(":") and bool(phrases("frame").search(blank)))
+    return found
 
 
-def _claim(text: str, blank: str, *, called: bool) -> Claim:
+def _claim(text: str, blank: str, *, called: bool, framed: bool) -> Claim:
     said = blank.strip(" *_\n\t)")
     if said.endswith(("?", "？")) or said.startswith("#"):
         return Claim(text)
     hits = _hits(blank)
-    kinds = {kind for _, _, kind in hits}
+    kinds = {kind for _, _, kind in hits} | ({"frame"} if framed else set())
     words, negative, left = None, False, 0
     for found in [*_CLAUSE.finditer(blank), None]:
         right = found.start() if found else len(blank)
