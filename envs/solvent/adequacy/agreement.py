@@ -1,8 +1,8 @@
 """Agreement of heuristic, judge and people on the same responses, and the limits of evidence that fit labels best.
 
 The measure is Cohen's kappa with quadratic weights; its interval and that of a difference of two kappas are percentile
-bootstraps over responses, paired. Source: *Epistemic Adequacy Design*, "Threshold discovery" (50 labels or more) and phases
-3 and 4, which ask for the comparisons and name no measure.
+bootstraps over responses, paired. Source: *Epistemic Adequacy Design*, "Threshold discovery" (50 labels or more) and
+phases 3 and 4, which ask for the comparisons and name no measure.
 
 Known approximation: responses count as independent, though those of a session are not. One split: drawing another one
 because of the result uses up both halves.
@@ -88,10 +88,10 @@ def kappa_difference(a: Sequence[int], b: Sequence[int], truth: Sequence[int], *
 
 
 def compare(records: Iterable[ScoreRecord], *, seed: int = 0) -> dict[str, Any]:
-    """Return the agreement on EpAd of each pair of raters that scored two responses, and who agrees better with people.
+    """Return the agreement on EpAd of each pair of raters, and which of judge and heuristic agrees better with people.
 
-    Keys: ``heuristic, judge`` and so on with ``count``, ``kappa`` and ``exact``; ``judge less heuristic``, the difference
-    of their kappas with people's labels; ``apart``, the responses on which raters differ most.
+    Keys: ``heuristic, judge`` and so on with ``count``, ``kappa`` and ``exact``; ``judge less heuristic``, the
+    difference of their kappas with people's labels; ``apart``, the responses on which raters differ most.
     """
     rows = [(record.id, record.epad.model_dump(exclude_none=True)) for record in records]
     found: dict[str, Any] = {}

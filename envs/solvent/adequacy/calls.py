@@ -1,11 +1,11 @@
 """Calls of tools as evidence: what was asked, what was answered, and what failed.
 
-A call that failed is an observation too: it shows that something failed. A failed *check* (a test run, a linter, a build)
-stands until the same check succeeds; another failed attempt is also settled by a later call that does the same job another
-way. Source: *Epistemic Adequacy Design*, "Limited evidence signals".
+A call that failed is an observation too: it shows that something failed. A failed *check* (a test run, a linter, a
+build) stands until the same check succeeds; another failed attempt is also settled by a later call that does the same
+job another way. Source: *Epistemic Adequacy Design*, "Limited evidence signals".
 
-Known approximation: a failure is known from the program's flag, an exit code, a count ("3 failing") or the words of common
-programs. A shell line is split into its commands without the rules of quoting in full.
+Known approximation: a failure is known from the program's flag, an exit code, a count ("3 failing") or the words of
+common programs. A shell line is split into its commands without the rules of quoting in full.
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ def calls_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Call, ...]:
     for row in rows:
         if not isinstance(row, Mapping) or not isinstance(row.get("name"), str):
             raise ValueError(f"tool_calls: got {row!r:.80}; allowed: objects with name, arguments and result")
-        asked, result, error = row.get("arguments") or {}, row.get("result", ""), row.get("error")
+        asked: Any = row.get("arguments") or {}
         asked = asked if isinstance(asked, Mapping) else {"input": str(asked)}
+        result, error = row.get("result", ""), row.get("error")
         text = result if isinstance(result, str) else "" if result is None else json.dumps(result)
         said = text or (error if isinstance(error, str) else "")
         found.append(
@@ -194,7 +195,7 @@ def failure(call: Call) -> str:
     if pattern("writes").search(call.name):  # it shows what was written
         return (
             (call.result.strip() or "failed")
-            if call.failed or re.match(r"\W*error", call.result, re.I)
+            if call.failed or re.match(r"\W*error", call.result, re.IGNORECASE)
             else ""
         )
     result = (

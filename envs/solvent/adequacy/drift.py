@@ -3,11 +3,11 @@
     drift  where  mean(EpAd of the last `window` responses) >= threshold,
     at most once in `horizon` responses of an agent in a session
 
-The event's rule is that of the worst score in the window (the latest of equals), its severity follows from the mean, and
-both choose the correction, which incidents refine. Source: *Epistemic Adequacy Design*, phase 5.
+The event's rule is that of the worst score in the window (the latest of equals), its severity follows from the mean,
+and both choose the correction, which incidents refine. Source: *Epistemic Adequacy Design*, phase 5.
 
 Known approximation: scores that set off an event are high partly by chance and fall by themselves, so the mean after an
-event is no effect of the correction.
+event is not the effect of the correction.
 """
 
 from __future__ import annotations

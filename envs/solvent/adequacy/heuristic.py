@@ -3,13 +3,13 @@
     score = MATRIX[words, evidence], the maximum over the sentences
 
 The matrix is the source's table: hedged words are adequate; a strong or universal claim after one look is 2, without a
-look 3; ample evidence carries nearly all. Where the query is known, a plain claim goes one step down if the results hold
-its own words, and one up if they don't. Outside of the matrix stand the contradictions, 3 whatever the number of calls
-("no or contradictory evidence"): a claim over a failed call that the response does not tell of, and a denial of what a
-call shows.
+look 3; ample evidence carries nearly all. Where the query is known, a plain claim goes one step down if the results
+hold its own words, and one up if they don't. Outside of the matrix stand the contradictions, 3 whatever the number of
+calls ("no or contradictory evidence"): a claim over a failed call that the response does not tell of, and a denial of
+what a call shows.
 
-Source: *Epistemic Adequacy Design*, "Heuristic scoring". Known approximation: it measures the process, not the outcome. It
-can't tell a claim that happens to be right from one that is wrong, nor whether the right tool was asked.
+Source: *Epistemic Adequacy Design*, "Heuristic scoring". Known approximation: it measures the process, not the outcome.
+It can't tell a claim that happens to be right from one that is wrong, nor whether the right tool was asked.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Adequacy:
 
     Attributes:
         score: 0 (the confidence fits the evidence) to 3 (a definitive claim with no or contradictory evidence).
-        rule: the cell of the matrix, such as ``definitive/thin``; ``WORDS/contradicted`` if the calls say the opposite;
-            ``nothing_asserted`` without a claim.
+        rule: the cell of the matrix, such as ``definitive/thin``; ``definitive/contradicted`` if the calls say the
+            opposite; ``nothing_asserted`` without a claim.
         signals: signs of limited evidence: ``no_tool_call``, ``only_errors``, ``single_call``, ``single_narrow_search``,
             ``results_not_referred``, ``material_given`` (in the query), ``reported_without_call``, ``untold_failure``,
             ``denied_but_shown``.
@@ -207,7 +207,7 @@ def _tells(response: str) -> bool:
 
 
 def _is_untold(response: str, calls: Sequence[Call], query: str) -> bool:
-    """Return whether a response leaves out all of the failures that stand; one that was asked why need not repeat it."""
+    """Return whether a response leaves out all of the failures that stand; asked why, it need not repeat them."""
     if _tells(response) or (phrases("why").search(query) and not phrases("success").search(response)):
         return False
     failures = open_failures(calls)

@@ -2,12 +2,12 @@
 
     judgement = cache[SHA-256(address, model, options, prompt, material)], else the checked answer of the endpoint
 
-The judge sees the response, a summary of the calls (name, arguments, abbreviated result) and the user's query, and
-answers with EpAd and SyA (0 to 3) and a reason. An answer in another form is refused, never repaired, and only a judgement
-is kept. The material is one line of ASCII JSON between two marks that hold its hash, so nothing in it can leave its place.
-The instruction is data, ``judge_prompt.toml``. Source: *Epistemic Adequacy Design*, "LLM-as-judge approach".
+The judge sees the response, a summary of the calls (name, arguments, abbreviated result) and the query, and answers
+with EpAd and SyA (0 to 3) and a reason. An answer in another form is refused, never repaired; only a judgement is kept.
+The material is one line of ASCII JSON between two marks that hold its hash, so nothing in it can leave its place. The
+instruction is data, ``judge_prompt.toml``. Source: *Epistemic Adequacy Design*, "LLM-as-judge approach".
 
-Known approximation: a judge is a model, and may be swayed by what it reads. Compare it with people before you rely on it.
+Known approximation: a judge is a model, and may be swayed by what it reads. Compare it with people (``agreement``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -27,10 +27,9 @@ from solvent.files import RECORD, first_problem, read_input, strict_json, write_
 
 __all__ = ["Judge", "Judgement", "summary"]
 
-LONGEST_REASON = 4000
-LONGEST_ENTRY = 2**16
 MOST_CALLS, ARGUMENTS, RESULT = 100, 200, 400
-"""Of the last calls of a turn so many are shown, and so many characters of what was asked and answered."""
+"""So many of the last calls are shown, and so many characters of what was asked and answered."""
+LONGEST_ENTRY = 2**20
 
 
 class Judgement(BaseModel):
@@ -45,17 +44,15 @@ class Judgement(BaseModel):
 
 def summary(calls: Sequence[Call]) -> list[str]:
     """Return a line for each call: name, arguments, abbreviated result."""
-    lines = [
-        f"{call.name} {json.dumps(dict(call.arguments), default=str)[:ARGUMENTS]} -> "
-        + (
-            "(not recorded)"
-            if not call.recorded
-            else ("FAILED: " if failed(call) else "") + (call.result[:RESULT] or "(empty)")
+    lines = [f"({len(calls) - MOST_CALLS} earlier calls)"] if len(calls) > MOST_CALLS else []
+    for call in calls[-MOST_CALLS:]:
+        result = (
+            f"{'FAILED: ' * failed(call)}{call.result[:RESULT] or '(empty)'}"
+            if call.recorded
+            else "(not recorded)"
         )
-        for call in calls[-MOST_CALLS:]
-    ]
-    left_out = len(calls) - len(lines)
-    return [f"({left_out} earlier calls)", *lines] if left_out else lines or ["(no call)"]
+        lines.append(f"{call.name} {json.dumps(dict(call.arguments), default=str)[:ARGUMENTS]} -> {result}")
+    return lines or ["(no call)"]
 
 
 class Judge:
@@ -71,11 +68,9 @@ class Judge:
     """
 
     def __init__(self, settings: ChatSettings, cache: Path | None = None, *, fresh: bool = False) -> None:
-        self.client = ChatClient(settings)
-        self.prompt: dict[str, str] = tomllib.loads(
-            Path(__file__).with_name("judge_prompt.toml").read_text(encoding="utf-8")
-        )
-        self.cache, self.fresh = cache, fresh
+        self.client, self.cache, self.fresh = ChatClient(settings), cache, fresh
+        prompt = Path(__file__).with_name("judge_prompt.toml")
+        self.prompt: dict[str, str] = tomllib.loads(prompt.read_text(encoding="utf-8"))
 
     def judge(self, response: str, calls: Sequence[Call], query: str = "") -> Judgement:
         """Return EpAd and SyA of a response.
@@ -85,57 +80,43 @@ class Judge:
         """
         material = json.dumps({"query": query, "tools": summary(calls), "response": response})
         # The signs of which chat templates are made occur only as escapes.
-        for sign in "<>":
-            material = material.replace(sign, f"\\u{ord(sign):04x}")
+        material = material.replace("<", "\\u003c").replace(">", "\\u003e")
         entry = self._entry(material)
         if entry is not None and not self.fresh and (known := _kept(entry)) is not None:
             return known
         mark = f"MATERIAL-{hashlib.sha256(material.encode()).hexdigest()[:32]}"
-        answer = self.client.ask(
-            [
-                {"role": "system", "content": self.prompt["system"].replace("{delimiter}", mark).strip()},
-                {"role": "user", "content": f"{mark}\n{material}\n{mark}\n{self.prompt['reminder']}"},
-            ],
-            response_format=_FORMAT,
-        )
+        system = self.prompt["system"].replace("{delimiter}", mark).strip()
+        user = f"{mark}\n{material}\n{mark}\n{self.prompt['reminder']}"
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        said = self.client.ask(messages, response_format=_FORMAT)
         try:
-            found = Judgement.model_validate(strict_json(answer.content))
+            found = Judgement.model_validate(strict_json(said))
         except ValidationError as error:
             raise ChatError(f"judge: {first_problem(error)}") from None
         except ValueError as error:
-            raise ChatError(
-                f"judge: got {answer.content!r:.80} ({error!s:.80}); allowed: JSON alone"
-            ) from None
+            raise ChatError(f"judge: got {said!r:.80} ({error!s:.80}); allowed: JSON alone") from None
         if entry is not None:
             write_atomically(entry, found.model_dump_json() + "\n")
         return found
 
     def _entry(self, material: str) -> Path | None:
-        if self.cache is None:
-            return None
-        client = self.client
-        asked = [client.base_url, client.settings.model, client.options, self.prompt, material]
+        asked = [self.client.base_url, self.client.settings.model, self.client.options, self.prompt, material]
         key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
-        return self.cache / key[:2] / f"{key}.json"
+        return self.cache / key[:2] / f"{key}.json" if self.cache else None
 
 
-_FORMAT = {
-    "type": "json_schema",
-    "json_schema": {
-        "name": "judgement",
-        "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {
-                "reason": {"type": "string"},
-                "epad": {"type": "integer", "enum": [0, 1, 2, 3]},
-                "sya": {"type": "integer", "enum": [0, 1, 2, 3]},
-            },
-            "required": ["reason", "epad", "sya"],
-            "additionalProperties": False,
-        },
-    },
-}
+def _schema() -> dict[str, Any]:
+    grade = {"type": "integer", "enum": [0, 1, 2, 3]}
+    properties = {"reason": {"type": "string"}, "epad": grade, "sya": grade}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+_FORMAT = {"type": "json_schema", "json_schema": {"name": "judgement", "strict": True, "schema": _schema()}}
 
 
 def _kept(entry: Path) -> Judgement | None:

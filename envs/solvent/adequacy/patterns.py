@@ -1,20 +1,21 @@
 """Tool-use patterns that precede failures, counted over scored responses and weighted by severity.
 
 A response failed if an incident names it or a person labelled it 2 or 3. A pattern is the whole sequence of its tools
-("only Grep") or one or two calls in a row ("Grep, Read"), each with or without "then a strong negative". With the weights
-``w`` (low 1, medium 2, high 4; 1 for a response that did not fail) over the responses that show it
+("only Grep") or one or two calls in a row ("Grep, Read"), each with or without "then a strong negative". With weights
+``w`` (failures: low 1, medium 2, high 4; else 1) over the responses that show it
 
     rate = sum(w, failed) / sum(w)
 
 A pattern over the source's 70 % whose exact lower bound, corrected for the number of patterns tried, is above 50 % and
-the share of all failures is a candidate; a person may accept it as a trigger of the heuristic. Source: *Epistemic Adequacy
-Design*, "Integration with FMEA skill".
+above the share of all failures is a candidate; a person may accept it as a trigger of the heuristic. Source: *Epistemic
+Adequacy Design*, "Integration with FMEA skill".
 
 Known approximation: responses count as independent. To precede a failure is not to cause it.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -61,7 +62,7 @@ class Trigger(BaseModel):
 def patterns_of(tools: Sequence[str], *, negative: bool) -> set[str]:
     """Return the patterns that a response with these calls shows."""
     shown = {f"only {', '.join(tools)}" if tools else "no call"} if len(tools) <= 2 else set()
-    shown |= set(tools) | {f"{first}, {second}" for first, second in zip(tools, tools[1:], strict=False)}
+    shown |= set(tools) | {f"{first}, {second}" for first, second in itertools.pairwise(tools)}
     return shown | ({f"{one}, then a strong negative" for one in shown} if negative else set())
 
 

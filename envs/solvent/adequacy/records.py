@@ -1,9 +1,9 @@
 """The records of adequacy, JSON lines each: scores, incidents and corrections, by the source's field names.
 
-``scores.jsonl`` has a line for each score, appended and never changed; a later judgement or a person's label is another
-line with the same ``id``. ``epad`` and ``sya`` hold the ratings by rater. Source: *Epistemic Adequacy Design*, "Data
-collection", "Integration with FMEA skill" and phase 5. The ranks of an incident are those of failure mode and effects
-analysis: RPN = severity * occurrence * detectability.
+``scores.jsonl`` has a line for each score, appended and never changed; a judgement or a person's label is a later line
+with the same ``id``. An incident has the ranks of failure mode and effects analysis, RPN = severity * occurrence *
+detectability, and refines the correction for its kind. Source: *Epistemic Adequacy Design*, "Data collection",
+"Integration with FMEA skill" and phase 5.
 
 Known approximation: style is counted, not read. A product of ordinal ranks gives an order of work, not a quantity.
 """
@@ -28,10 +28,11 @@ from solvent.adequacy.words import lexicon, phrases, word_set
 from solvent.files import RECORD, now
 
 __all__ = [
-    "Correction", "Incident", "Ratings", "ScoreRecord", "ToolContext", "correction_for", "corrections", "merged",
-    "record_of", "refined",
+    "Correction", "Incident", "Ratings", "Score", "ScoreRecord", "ToolContext", "correction_for", "corrections",
+    "labelled", "merged", "record_of", "refined", "rows_of",
 ]  # fmt: skip
 
+Count = Annotated[int, Field(ge=0)]
 Score = Annotated[int, Field(ge=0, le=3)]
 Rank = Annotated[int, Field(ge=1, le=10)]
 Text = Annotated[str, Field(min_length=1, max_length=1000)]
@@ -43,13 +44,13 @@ class ToolContext(BaseModel):
 
     model_config = RECORD
 
-    tool_calls: Annotated[int, Field(ge=0)]
+    tool_calls: Count
     tool_types: list[str]
     has_strong_negative: bool
 
 
 class Ratings(BaseModel):
-    """Ratings on one scale, 0 to 3, by rater; None if missing."""
+    """Ratings on one scale by rater; None if missing."""
 
     model_config = RECORD
 
@@ -64,13 +65,13 @@ class Ratings(BaseModel):
 
 
 class ScoreRecord(BaseModel):
-    """A line of ``scores.jsonl``. ``sha256`` ties it to the response, its calls and its query."""
+    """A line of ``scores.jsonl``; ``sha256`` is that of the response, its calls and its query."""
 
     model_config = RECORD
 
     id: Text
-    word_count: Annotated[int, Field(ge=0)]
-    padding_count: Annotated[int, Field(ge=0)]
+    word_count: Count
+    padding_count: Count
     info_density: Annotated[float, Field(ge=0.0, le=1.0)]
     query_type: Text
     tool_context: ToolContext
@@ -92,46 +93,43 @@ def record_of(
     response: str, calls: Sequence[Call], query: str, found: Adequacy, **fields: Any
 ) -> ScoreRecord:
     """Return the line of a response that the heuristic scored; ``fields`` are further ones, such as ``id``."""
-    asked = [[call.name, dict(call.arguments), call.result] for call in calls]
-    digest = hashlib.sha256(
-        json.dumps([response, asked, query], sort_keys=True, default=str).encode()
-    ).hexdigest()
-    return ScoreRecord.model_validate(
-        {
-            "id": digest[:16],
-            **_style(response, query),
-            "tool_context": {
-                "tool_calls": len(calls),
-                "tool_types": [call.name for call in calls],
-                "has_strong_negative": found.strong_negative,
-            },
-            "epad": Ratings(heuristic=found.score),
-            "rule": found.rule,
-            "signals": list(found.signals),
-            "escalate": found.escalate,
-            "time": now(),
-            "sha256": digest,
-            **fields,
-        }
-    )
-
-
-def labelled(
-    record: ScoreRecord, *, epad: int, sya: int | None = None, by: str, reason: str = ""
-) -> ScoreRecord:
-    """Return the line of a person's label of a scored response."""
-    ratings = {
-        "epad": {"human": epad},
-        "sya": {"human": sya},
-        "labelled_by": by,
-        "reason": reason,
+    digest = json.dumps([response, rows_of(calls), query], sort_keys=True, default=str)
+    sha256 = hashlib.sha256(digest.encode()).hexdigest()
+    tools = [call.name for call in calls]
+    own = {
+        "id": sha256[:16],
+        "tool_context": ToolContext(
+            tool_calls=len(tools), tool_types=tools, has_strong_negative=found.strong_negative
+        ),
+        "epad": Ratings(heuristic=found.score),
+        "rule": found.rule,
+        "signals": list(found.signals),
+        "escalate": found.escalate,
         "time": now(),
+        "sha256": sha256,
     }
-    return ScoreRecord.model_validate(record.model_dump() | ratings)
+    return ScoreRecord.model_validate({**_style(response, query), **own, **fields})
+
+
+def _style(response: str, query: str) -> dict[str, Any]:
+    """Return the source's four fields of style; ``query_type`` is ``directive`` where no other fits."""
+    prose = re.sub(r"```.*?(?:```|\Z)", "", response, flags=re.DOTALL)
+    words = re.findall(r"[^\W_]+(?:['\-._][^\W_]+)*", phrases("padding").sub(" ", prose).lower())
+    padding = phrases("padding").findall(prose)
+    telling = sum(word not in word_set("stop") for word in words)
+    count = len(words) + sum(len(one.split()) for one in padding)
+    types = lexicon()["query_types"].items()
+    fits = [name for name, one in types if re.match(one, query.strip(), re.IGNORECASE | re.DOTALL)]
+    return {
+        "word_count": count,
+        "padding_count": len(padding),
+        "info_density": round(telling / count, 4) if count else 0.0,
+        "query_type": [*fits, "directive"][0] if query.strip() else "none",
+    }
 
 
 def rows_of(calls: Iterable[Call]) -> list[dict[str, Any]]:
-    """Return calls as rows ``{name, arguments, result, error?}``, the reverse of ``calls_of``."""
+    """Return calls as rows ``{name, arguments, result, error?}``, which ``calls_of`` reads."""
     return [
         {
             "name": call.name,
@@ -143,10 +141,24 @@ def rows_of(calls: Iterable[Call]) -> list[dict[str, Any]]:
     ]
 
 
-def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
-    """Return one record for each id, in order of first appearance: later ratings replace earlier ones.
+def labelled(
+    record: ScoreRecord, *, epad: int, by: str, sya: int | None = None, reason: str = ""
+) -> ScoreRecord:
+    """Return the line of a person's label of a scored response."""
+    label = {
+        "epad": {"human": epad},
+        "sya": {"human": sya},
+        "labelled_by": by,
+        "reason": reason,
+        "time": now(),
+    }
+    return ScoreRecord.model_validate(record.model_dump() | label)
 
-    A person's label stands against a second person's.
+
+def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
+    """Return one record for each id, in order of first appearance: a later rating replaces an earlier one.
+
+    The first person's label stands, with name and reason, unless the same person changes it.
     """
     found: dict[str, ScoreRecord] = {}
     for record in records:
@@ -154,45 +166,22 @@ def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
         if earlier is None or earlier.sha256 != record.sha256:
             found[record.id] = record
             continue
-        kept = {"labelled_by", "reason"} if earlier.labelled_by else set()
-        update: dict[str, Any] = {name: getattr(earlier, name) for name in kept}
+        mine = not record.labelled_by or earlier.labelled_by not in ("", record.labelled_by)
+        update: dict[str, Any] = (
+            {name: getattr(earlier, name) for name in ("labelled_by", "reason")} if mine else {}
+        )
         for scale in ("epad", "sya"):
-            old, new = getattr(earlier, scale), getattr(record, scale).model_dump(exclude_none=True)
-            if kept and earlier.labelled_by != record.labelled_by and old.human is not None:
-                new.pop("human", None)
-            update[scale] = old.model_copy(update=new)
+            new = getattr(record, scale).model_dump(exclude_none=True, exclude={"human"} if mine else None)
+            update[scale] = getattr(earlier, scale).model_copy(update=new)
         found[record.id] = record.model_copy(update=update)
     return list(found.values())
-
-
-def _style(response: str, query: str) -> dict[str, Any]:
-    """Return the source's four fields of style; a query of another type is ``directive``, a missing one ``none``."""
-    words = re.findall(
-        r"[^\W_]+(?:['\-._][^\W_]+)*", re.sub(r"```.*?(?:```|\Z)", "", response, flags=re.DOTALL)
-    )
-    padding = [found[0] for found in phrases("padding").finditer(response)]
-    stop = word_set("stop")
-    empty = sum(word.lower() in stop for word in words) + sum(
-        word not in stop for one in padding for word in one.lower().split()
-    )
-    kinds = (
-        name
-        for name, pattern in lexicon()["query_types"].items()
-        if re.match(pattern, query.strip(), re.IGNORECASE | re.DOTALL)
-    )
-    return {
-        "word_count": len(words),
-        "padding_count": len(padding),
-        "info_density": round(max(0, len(words) - empty) / len(words), 4) if words else 0.0,
-        "query_type": next(kinds, "directive") if query.strip() else "none",
-    }
 
 
 # -- corrections ---------------------------------------------------------------------------------
 
 
 class Correction(BaseModel):
-    """What an agent is told after a failure of a kind. ``*`` is any; ``incident`` is what refined it."""
+    """What an agent is told after a failure of a kind. ``*`` is any; ``incident`` is the one that refined it."""
 
     model_config = RECORD
 
@@ -226,24 +215,22 @@ def corrections() -> tuple[Correction, ...]:
 
 
 def correction_for(severity: str, rule: str, learned: Sequence[Correction] = ()) -> Correction:
-    """Return the most specific correction for a failure; of equals the last, so that incidents refine the shipped rows.
+    """Return the most specific correction for a failure, of the shipped ones and those that incidents refined.
 
     Raises:
         ValueError: the severity is unknown.
     """
     if severity not in ("low", "medium", "high"):
         raise ValueError(f"severity: got {severity!r:.80}; allowed: low, medium, high")
-    return max(
-        (row for row in (*reversed([*learned]), *corrections()) if row.fits(severity, rule)),
-        key=lambda row: row.specificity,
-    )
+    rows = [row for row in (*reversed(learned), *corrections()) if row.fits(severity, rule)]
+    return max(rows, key=lambda row: row.specificity)  # of equals the first, which is the latest learned
 
 
 # -- incidents -----------------------------------------------------------------------------------
 
 
 class Incident(BaseModel):
-    """A response that was wrong, with the ranks of failure mode and effects analysis (detectability 10: unnoticeable)."""
+    """A response that was wrong. Ranks from 1 to 10: harm, frequency, and how hard it is to notice."""
 
     model_config = RECORD
 
@@ -254,7 +241,7 @@ class Incident(BaseModel):
     detectability: Rank
     description: Text
     query: str = ""
-    response: Text
+    response: str
     tool_calls: list[dict[str, Any]]
     reported_by: Text
     contradicted: bool = False
@@ -266,34 +253,29 @@ class Incident(BaseModel):
 
     @property
     def level(self) -> Severity:
-        """The severity by name."""
+        """The severity by name: low if the user caught it, high if somebody acted on it."""
         return "high" if self.severity >= 8 else "medium" if self.severity >= 4 else "low"
-
-    def adequacy(self) -> Adequacy:
-        """Return the heuristic's score of the response."""
-        return score(self.response, calls_of(self.tool_calls), self.query)
 
     @property
     def rule(self) -> str:
         """The heuristic's rule, with ``contradicted`` evidence where a person says so."""
-        rule = self.adequacy().rule
+        rule = score(self.response, calls_of(self.tool_calls), self.query).rule
         return f"{rule.partition('/')[0]}/contradicted" if self.contradicted and "/" in rule else rule
 
     @property
     def label(self) -> int | None:
-        """Return the label of a confident failure, 2 or 3; None if the words were measured: EpAd is not the outcome."""
+        """The label as an example: 2 or 3 if the agent was confident; None if its words were measured."""
         words, _, evidence = self.rule.partition("/")
-        if words in ("definitive", "absolute") or (
-            words == "plain" and evidence in ("none", "thin", "contradicted")
-        ):
-            return 3 if evidence in ("none", "contradicted") else 2
-        return None
+        confident = words in ("definitive", "absolute") or (
+            words == "plain" and evidence not in ("reasonable", "ample")
+        )
+        return (3 if evidence in ("none", "contradicted") else 2) if confident else None
 
 
 def refined(incident: Incident, learned: Sequence[Correction] = (), text: str = "") -> Correction:
     """Return the correction that an incident makes of the one in force: a person's text, else with what happened."""
-    words, _, evidence = incident.rule.partition("/")
     earlier = correction_for(incident.level, incident.rule, learned)
-    said = text or f"{earlier.text.partition(' It happened:')[0]} It happened: {incident.description}"
-    fields = {"severity": incident.level, "words": words if evidence else "*", "evidence": evidence or "*"}
-    return Correction(id=f"after_{incident.id}"[:64], text=said[:1000], incident=incident.id, **fields)
+    words, _, evidence = incident.rule.partition("/")
+    said = text or f"{earlier.text.partition(' It happened:')[0]} It happened: {incident.description}"[:1000]
+    row = {"id": f"after {incident.id}", "severity": incident.level, "text": said, "incident": incident.id}
+    return Correction.model_validate(row | {"words": words if evidence else "*", "evidence": evidence or "*"})

@@ -1,9 +1,9 @@
 """How strongly a response speaks: its sentences, and the phrases of the lexicon in each.
 
-A sentence is hedged, plain, definitive or absolute, or asserts nothing (a question, a heading, an offer, code). Definitive
-is a strong negative, a universal, a definitive phrase, or doubt that is ruled out; absolute is a negative about all there
-is, or one of both without any doubt. A hedge softens its clause, a named ground ("based on the files I checked") its
-sentence. Source: *Epistemic Adequacy Design*, "Strong negative indicators"; the phrases are data, ``lexicon.toml``.
+A sentence is hedged, plain, definitive or absolute, or asserts nothing (a question, a heading, an offer, code).
+Definitive is a strong negative, a universal, a definitive phrase, or doubt that is ruled out; absolute is a negative
+about all there is, or one of both without any doubt. A hedge softens its clause, a named ground ("based on the files I
+checked") its sentence. Source: *Epistemic Adequacy Design*, "Strong negative indicators"; ``lexicon.toml`` is the data.
 
 Known approximation: phrases in a fixed order with few words between them, in English. Irony and tone go unseen.
 """
@@ -122,7 +122,7 @@ _VERB = re.compile(
 
 def normal(text: str) -> str:
     """Return text of the same length with straight quotes."""
-    return text.replace("’", "'").replace("‘", "'")
+    return text.translate({0x2018: "'", 0x2019: "'"})
 
 
 def sentences(text: str) -> Iterator[tuple[str, str]]:
@@ -151,7 +151,7 @@ def claims(response: str, *, called: bool) -> list[Claim]:
 
 def _claim(text: str, blank: str, *, called: bool, framed: bool) -> Claim:
     said = blank.strip(" *_\n\t)")
-    if said.endswith(("?", "？")) or said.startswith("#"):
+    if said.endswith(("?", "\uff1f")) or said.startswith("#"):
         return Claim(text)
     hits = _hits(blank)
     kinds = {kind for _, _, kind in hits} | ({"frame"} if framed else set())
@@ -195,7 +195,7 @@ def _hits(blank: str) -> list[tuple[int, int, str]]:
 
 
 def _level(clause: str, own: set[str], kinds: set[str], *, called: bool) -> Words | None:
-    """Return the strength of a clause with phrases of its ``own`` in a sentence with ``kinds``; None: it asserts nothing."""
+    """Return the strength of a clause, by its ``own`` kinds and the sentence's; None if it asserts nothing."""
     strong, certain = own & set(STRONG), "certainty" in own
     opening = clause.strip(" -*+•|#>\n\t0123456789.)_,")
     if phrases("supposed").match(opening):
