@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from solvent.adequacy.words import lexicon, pattern, word_set
+from solvent.files import InputError
 
 __all__ = [
     "Call",
@@ -66,24 +67,22 @@ class Call:
         return " ".join(_values(given))
 
 
-def calls_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Call, ...]:
+def calls_of(rows: Iterable[Any]) -> tuple[Call, ...]:
     """Return the calls of rows ``{name, arguments?, result?, error?}``; a ``result`` of None was not recorded.
 
     Raises:
-        ValueError: a row is something else.
+        InputError: a row is something else.
     """
     found = []
     for row in rows:
         if not isinstance(row, Mapping) or not isinstance(row.get("name"), str):
-            raise ValueError(f"tool_calls: got {row!r:.80}; allowed: objects with name, arguments and result")
+            raise InputError(f"tool_calls: got {row!r:.80}; allowed: objects with name, arguments and result")
         asked: Any = row.get("arguments") or {}
         asked = asked if isinstance(asked, Mapping) else {"input": str(asked)}
         result, error = row.get("result", ""), row.get("error")
         text = result if isinstance(result, str) else "" if result is None else json.dumps(result)
-        said = text or (error if isinstance(error, str) else "")
-        found.append(
-            Call(row["name"], asked, said, None if error is None else bool(error), result is not None)
-        )
+        said, flag = text or (error if isinstance(error, str) else ""), None if error is None else bool(error)
+        found.append(Call(row["name"], asked, said, flag, result is not None))
     return tuple(found)
 
 

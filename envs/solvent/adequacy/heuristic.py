@@ -51,9 +51,9 @@ class Adequacy:
         score: 0 (the confidence fits the evidence) to 3 (a definitive claim with no or contradictory evidence).
         rule: the cell of the matrix, such as ``definitive/thin``; ``definitive/contradicted`` if the calls say the
             opposite; ``nothing_asserted`` without a claim.
-        signals: signs of limited evidence: ``no_tool_call``, ``only_errors``, ``single_call``, ``single_narrow_search``,
-            ``results_not_referred``, ``material_given`` (in the query), ``reported_without_call``, ``untold_failure``,
-            ``denied_but_shown``.
+        signals: signs of limited evidence: ``no_tool_call``, ``only_errors``, ``single_call``,
+            ``single_narrow_search``, ``results_not_referred``, ``material_given`` (in the query),
+            ``reported_without_call``, ``untold_failure``, ``denied_but_shown``.
         sentence: the sentence that decided.
         spans: its phrases.
         strong_negative: the response asserts that something is absent.
@@ -126,7 +126,8 @@ def _is_absent(call: Call) -> bool:
 def _looks(response: str, calls: Sequence[Call]) -> list[Call]:
     """Return the distinct calls that are evidence.
 
-    Nothing read is no evidence, nothing found is evidence of an absence alone; a flagged failure if the response tells of it or refers to it.
+    Nothing read is not evidence, nothing found is evidence of an absence alone; a flagged failure is, if the response
+    tells of it or refers to it.
     """
     looks: list[Call] = []
     denies, tells = bool(pattern("negated").search(response)), _tells(response)

@@ -10,7 +10,7 @@ import typer
 
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import say
-from solvent_experiments.instruments.adequacy.options import SCORES
+from solvent_experiments.instruments.adequacy import SCORES
 from solvent_experiments.instruments.energy.proposals import DEFAULT_STORE
 from solvent_experiments.instruments.gate.reviews import STORE as DEFAULT_GATE
 from solvent_experiments.instruments.options import SkipBroken
