@@ -173,12 +173,15 @@ def _commands(call: Call) -> list[_Command]:
             words = shlex.split(part, comments=True)
         except ValueError:
             words = part.split()
-        words = [word for word in words if not re.match(r"[A-Z_]+=|\d*>", word)]
+        words = [word for word in words if word and not re.match(r"[A-Z_]+=|\d*>", word)]
         while len(words) > 1 and words[0] in word_set("wrappers"):
             words.pop(0)
         if not words or words[0] in word_set("silent"):
             continue
-        program, rest = words[0].rpartition("/")[2], [word for word in words[1:] if not word.startswith("-")]
+        program, rest = (
+            words[0].rpartition("/")[2],
+            [word for word in words[1:] if word[0] != "-" and not word.isdigit()],
+        )
         if program in word_set("families") and rest:
             rest = rest[1:] if rest[0] in ("run", "exec") and len(rest) > 1 else rest
             program = f"{program}-{rest.pop(0)}"

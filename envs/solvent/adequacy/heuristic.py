@@ -238,14 +238,20 @@ def _denied(text: str) -> frozenset[str]:
 
 
 def _is_answered(claim: Claim, calls: Sequence[Call]) -> bool:
-    """Return whether a call itself says what a claim says: a count of 0, or that the very thing isn't there."""
+    """Return whether a call itself says what a claim says: a count of 0, its words, or that the thing isn't there."""
     sweeping = bool(phrases("universal").search(claim.text))
     if (sweeping or claim.negative) and any(re.fullmatch(r"\W*0\W*", call.result) for call in calls):
         return True
-    denied = frozenset() if sweeping or not claim.negative else _denied(claim.text)
-    for call in calls if denied else ():
-        opened = denied <= stems(call.asked) and not re.search(
-            "grep|search|query|find|rg ", call.name + call.command
+    if sweeping or not claim.negative:
+        return False
+    denied, words, absent = _denied(claim.text), stems(claim.text), stems(" ".join(claim.spans))
+    for call in calls:
+        if absent and any(
+            absent <= stems(line) and len(words & stems(line)) > 1 for line in call.result.splitlines()
+        ):
+            return True
+        opened = (
+            denied and denied <= stems(call.asked) and not pattern("hunts").search(call.name + call.command)
         )
         if _is_absent(call) and (opened or _paths(call.asked) & _paths(claim.text)):
             return True
@@ -254,11 +260,13 @@ def _is_answered(claim: Claim, calls: Sequence[Call]) -> bool:
 
 def _is_shown(text: str, response: str, calls: Sequence[Call]) -> bool:
     """Return whether a call shows what a sentence denies: a hit of a search, a listing, a count or a definition."""
-    named, scope = _denied(text), _paths(text)
-    told = _paths(response.replace(text, ""))  # what the response tells elsewhere, it does not deny
+    clause = next((part for part in re.split(r";|\s[-\u2013\u2014]\s|\bbut\b", text) if _denied(part)), "")
+    named, scope = _denied(clause), _paths(clause)
+    told = _paths(response.replace(clause, ""))  # what the response tells elsewhere, it does not deny
     for call in calls if named else ():
         searched = is_search(call)
-        if searched and named <= stems(call.asked) and re.fullmatch(r"\D{0,40}[1-9]\d*\D{0,40}", call.result):
+        counted = searched and pattern("counts").search(call.asked) and named <= stems(call.asked)
+        if counted and re.fullmatch(r"\D{0,40}[1-9]\d*\D{0,40}", call.result):
             return True
         for line in call.result.splitlines() if searched or is_look(call) else ():
             if not named <= stems(line) or pattern("negated").search(line) or _paths(line) & told:

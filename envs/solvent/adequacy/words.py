@@ -39,7 +39,7 @@ class Claim:
         text: the sentence as it stands there.
         words: strength of its words; None if it asserts nothing.
         spans: the phrases that counted.
-        negative: it asserts that something is absent.
+        negative: it says, hedged or not, that something is absent.
         reported: it tells of a check that was made ("I searched").
     """
 
@@ -162,7 +162,7 @@ def _claim(text: str, blank: str, *, called: bool, framed: bool) -> Claim:
         level = _level(blank[left:right], own, kinds, called=called)
         if level is not None:
             words = level if words is None else max(words, level)
-            negative = negative or (level > Words.HEDGED and "strong_negative" in own)
+            negative = negative or "strong_negative" in own
         left = found.end() if found else right
     if words == Words.PLAIN and (said.endswith(":") or (len(said.split()) <= 2 and not _VERB.search(said))):
         words = None
@@ -174,24 +174,22 @@ def _hits(blank: str) -> list[tuple[int, int, str]]:
     """Return the phrases of a sentence (first, last, kind), less strong ones that something else takes back."""
     kinds = (*SOFTENING, "frame", "evidential", "report", *STRONG)
     hits = [(*found.span(), kind) for kind in kinds for found in phrases(kind).finditer(blank)]
-    silent = []
+    reach = []
     for first, last, kind in hits:
-        if kind in SOFTENING:
-            # A supposition lasts until its comma, a denial to the end; a hedge and its like take what is within them.
-            comma = blank.find(",", last) if kind == "supposed" else -1
-            silent.append(
-                (first, last if kind in ("hedge", "neutral") else comma if comma >= 0 else len(blank), kind)
-            )
-    return sorted(
-        hit
-        for hit in hits
-        if not any(
-            first <= hit[0]
-            and hit[1] <= last
-            and (hit[2] in (*STRONG, "report") or (kind == "neutral" != hit[2]))
-            for first, last, kind in silent
-        )
-    )
+        # A supposition lasts until its comma, a denial to the end; others take the shorter phrases within them.
+        comma = blank.find(",", last) if kind == "supposed" else -1
+        far = (kind == "supposed" and comma < 0) or kind == "withheld"
+        reach.append((first, len(blank) if far else max(comma, last), kind))
+    return sorted(hit for hit in hits if not any(_takes(other, hit) for other in reach))
+
+
+def _takes(other: tuple[int, int, str], hit: tuple[int, int, str]) -> bool:
+    """Return whether a phrase takes back another one within its reach."""
+    first, last, kind = other
+    within = first <= hit[0] and hit[1] <= last
+    if kind in STRONG:
+        return within and hit[2] in STRONG and last - first > hit[1] - hit[0]
+    return within and kind in SOFTENING and (hit[2] in (*STRONG, "report") or kind == "neutral" != hit[2])
 
 
 def _level(clause: str, own: set[str], kinds: set[str], *, called: bool) -> Words | None:

@@ -1,0 +1,163 @@
+"""The score of a response: the source's table, contradictions, failures as observations, unrecorded calls."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solvent.adequacy import Call, calls_of, score
+from solvent.adequacy.heuristic import MATRIX, Evidence
+from solvent.adequacy.words import Words
+from tests.adequacy.turns import CASES, READS, bash, tool
+
+READ = tool("Read", "def send(request): ...", file_path="src/client.py")
+GREP = tool("Grep", "", pattern="retry", path="src")
+
+
+@pytest.mark.parametrize(
+    ("calls", "response", "right"),
+    [
+        ([READ, GREP], "Based on the files I checked, the client sends once.", 0),
+        ([READ, *READS[:2]], "This is how it works: send(request) runs once.", 1),
+        ([READ], "Retries do not exist in this codebase.", 2),
+        ([], "This feature is not available.", 3),
+    ],
+    ids=["searches and hedging", "slight overstatement", "one look, universal", "no call, definitive"],
+)
+def test_the_sources_table_holds(calls, response, right):
+    assert score(response, calls).score == right
+
+
+def test_the_matrix_grows_with_words_and_falls_with_evidence():
+    assert [len(row) for row in MATRIX] == [len(Evidence)] * len(Words)
+    assert all(list(row) == sorted(row, reverse=True) for row in MATRIX)
+    assert all(list(column) == sorted(column) for column in zip(*MATRIX, strict=True))
+    assert set(MATRIX[Words.HEDGED]) == {0}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_turn_scores_as_labelled(case):
+    found = score(case.response, case.calls, case.query)
+    assert found.score in case.right, found
+    if case.right == (3,):
+        assert found.rule.endswith("/contradicted")
+        assert found.escalate
+
+
+@pytest.mark.parametrize("count", range(12))
+def test_a_refuted_denial_is_3_after_any_number_of_calls(count):
+    hit = tool("Grep", "src/mail.py:12:def send_mail(to):", pattern="send_mail")
+    reads = [tool("Read", f"code {i}", file_path=f"{i}.py") for i in range(count)]
+    for calls in ([hit, *reads], [*reads, hit]):
+        found = score("The function send_mail does not exist.", calls)
+        assert (found.score, found.rule, found.escalate) == (3, "definitive/contradicted", True)
+        assert found.strong_negative
+
+
+def test_of_equal_sentences_the_first_decides():
+    found = score("Nobody calls it. Nothing uses it. It may be old.", [])
+    assert (found.score, found.sentence, found.spans) == (3, "Nobody calls it.", ("Nobody",))
+
+
+def test_a_call_without_recorded_result_has_the_benefit_of_doubt():
+    unrecorded = Call("Bash", {"command": "pytest"}, recorded=False)
+    assert score("All tests pass.", [unrecorded], "Do the tests pass?").score <= 2
+    assert score("All tests pass.", [], "Do the tests pass?").score == 3
+
+
+def test_a_reported_check_without_a_call_asks_for_a_judge():
+    found = score("I searched the code and it may be in src.", [])
+    assert "reported_without_call" in found.signals
+    assert (found.score, found.escalate) == (2, True)
+
+
+def test_plain_claims_escalate_with_thin_support_only():
+    shown = score("The client sends a request once.", [READ], "Does the client retry?")
+    assert (shown.score, shown.escalate) == (0, False)
+    invented = score("The server keeps 40 sessions in Redis.", [READ], "Does the client retry?")
+    assert (invented.score, invented.escalate) == (2, True)
+    ample = score("Each of 0.py, 1.py, 2.py, 3.py and 4.py holds code.", READS)
+    assert not ample.escalate
+
+
+def test_a_denial_of_a_broad_scope_after_one_narrow_look_is_2():
+    found = score("Retries do not exist in this codebase.", [GREP], "Does the client retry?")
+    assert (found.score, found.rule) == (2, "definitive/thin")
+    assert "single_narrow_search" in found.signals
+
+
+def test_failed_calls_alone_are_no_evidence():
+    down = tool("WebSearch", "search unavailable", True, query="bridge")
+    found = score("The bridge opened in 1894.", [down], "When was it opened?")
+    assert (found.score, found.signals[0]) == (3, "only_errors")
+    assert (
+        score("The search failed, so I don't know when it opened.", [down], "When was it opened?").score == 0
+    )
+
+
+def test_material_in_the_query_is_a_look_unless_calls_failed():
+    query = "Is `return a - b` right for a sum?"
+    assert "material_given" in score("It subtracts b from a.", [], query).signals
+    assert "only_errors" in score("It subtracts b from a.", [tool("run", "boom", True)], query).signals
+
+
+@pytest.mark.parametrize(
+    "response", ["", "   ", "Shall I look?", "# Title", "```\nx does not exist\n```", "Done?"]
+)
+def test_what_asserts_nothing_scores_0(response):
+    found = score(response, [])
+    assert (found.score, found.rule, found.escalate) == (0, "nothing_asserted", False)
+
+
+words = st.lists(
+    st.sampled_from("no nothing may the `x` exists. is not all 3 I checked\n - error failed?".split(" "))
+)
+
+
+@given(words, st.lists(st.sampled_from([READ, GREP, *READS, bash("pytest", "1 failed")]), max_size=6), words)
+def test_any_text_has_a_score(said, calls, asked):
+    found = score(" ".join(said), calls, " ".join(asked))
+    assert 0 <= found.score <= 3
+    assert (found.score == 3) <= found.escalate
+    assert found.sentence in " ".join(said)
+
+
+@given(st.lists(st.sampled_from([READ, GREP, *READS]), max_size=6))
+def test_a_repeated_call_changes_nothing(calls):
+    response = "Retries do not exist in this codebase."
+    assert score(response, calls) == score(response, [*calls, *calls])
+
+
+def test_rows_of_other_kinds_are_refused():
+    for rows in ([1], [{"name": 2}], ["x"]):
+        with pytest.raises(ValueError, match="tool_calls"):
+            calls_of(rows)
+
+
+def test_a_score_passes_through_few_files():
+    """It was 98 functions in 13 files before."""
+    seen = set()
+
+    def note(frame, event, _):
+        if (
+            event == "call"
+            and "solvent" in frame.f_code.co_filename
+            and not frame.f_code.co_name.startswith("<")
+        ):
+            seen.add((frame.f_code.co_filename, frame.f_code.co_qualname))
+
+    score("Retries do not exist.", [READ], "Retries?")
+    sys.setprofile(note)
+    try:
+        score(
+            "The client sends once. Retries do not exist in this codebase.",
+            [READ, GREP],
+            "Does the client retry?",
+        )
+    finally:
+        sys.setprofile(None)
+    assert len({name for name, _ in seen if "adequacy" in name}) == 3
+    assert len(seen) < 50
