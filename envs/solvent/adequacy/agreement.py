@@ -1,7 +1,8 @@
 """Agreement of heuristic, judge and people on the same responses, and the limits of evidence that fit labels best.
 
-The measure is Cohen's kappa with quadratic weights; its interval and that of a difference of two kappas are percentile
-bootstraps over responses, paired. Source: *Epistemic Adequacy Design*, "Threshold discovery" (50 labels or more) and
+    kappa = 1 - E[(a - b)^2] / E[(a - b')^2]        (b' independent of a; Cohen's, with quadratic weights)
+
+Intervals, also of a difference of two kappas, are percentile bootstraps over responses, paired. Source: *Epistemic Adequacy Design*, "Threshold discovery" (50 labels or more) and
 phases 3 and 4, which ask for the comparisons and name no measure.
 
 Known approximation: responses count as independent, though those of a session are not. One split: drawing another one
@@ -27,7 +28,7 @@ __all__ = ["LEAST", "Estimate", "Labelled", "compare", "discover", "kappa", "kap
 
 LEAST = 50
 """The source's number of labelled responses."""
-RESAMPLES = 1000
+RESAMPLES = 2000
 
 
 class Labelled(BaseModel):
@@ -52,29 +53,24 @@ class Estimate(NamedTuple):
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
-def _estimate(statistic: Callable[..., float], *columns: Sequence[int], seed: int = 0) -> Estimate:
+def _kappa(a: Any, b: Any, axis: int = -1) -> Any:
+    x, y = np.asarray(a, float), np.asarray(b, float)
+    expected = (x**2).mean(axis) + (y**2).mean(axis) - 2.0 * x.mean(axis) * y.mean(axis)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of one class throughout there is no kappa
+        return 1.0 - ((x - y) ** 2).mean(axis) / expected
+
+
+def _estimate(statistic: Callable[..., Any], *columns: Sequence[int], seed: int) -> Estimate:
     from scipy.stats import bootstrap
 
     rng = np.random.default_rng(seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a resample of one class has no kappa, and counts for nothing
-        found = bootstrap(
-            columns,
-            statistic,
-            paired=True,
-            vectorized=False,
-            n_resamples=RESAMPLES,
-            method="percentile",
-            rng=rng,
+        warnings.simplefilter("ignore")  # a resample of one class counts for nothing
+        drawn = bootstrap(
+            columns, statistic, paired=True, n_resamples=RESAMPLES, method="percentile", rng=rng
         )
-        low, high = np.nanquantile(found.bootstrap_distribution, [0.025, 0.975])
-        return Estimate(statistic(*columns), float(low), float(high))
-
-
-def _kappa(a: Any, b: Any) -> float:
-    from sklearn.metrics import cohen_kappa_score
-
-    return float(cohen_kappa_score(a, b, weights="quadratic", labels=[0, 1, 2, 3]))
+        low, high = np.nanquantile(drawn.bootstrap_distribution, [0.025, 0.975])
+    return Estimate(float(statistic(*columns)), float(low), float(high))
 
 
 def kappa(a: Sequence[int], b: Sequence[int], *, seed: int = 0) -> Estimate:
@@ -84,7 +80,13 @@ def kappa(a: Sequence[int], b: Sequence[int], *, seed: int = 0) -> Estimate:
 
 def kappa_difference(a: Sequence[int], b: Sequence[int], truth: Sequence[int], *, seed: int = 0) -> Estimate:
     """Return kappa(a, truth) - kappa(b, truth) with its paired interval."""
-    return _estimate(lambda x, y, t: _kappa(x, t) - _kappa(y, t), a, b, truth, seed=seed)
+    return _estimate(lambda x, y, t, axis=-1: _kappa(x, t, axis) - _kappa(y, t, axis), a, b, truth, seed=seed)
+
+
+def _rho(a: Sequence[int], b: Sequence[int]) -> float:
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(a, b).statistic) if len({*a}) > 1 and len({*b}) > 1 else float("nan")
 
 
 def compare(records: Iterable[ScoreRecord], *, seed: int = 0) -> dict[str, Any]:
@@ -118,8 +120,6 @@ def discover(examples: Sequence[Labelled], *, seed: int = 0) -> dict[str, Any]:
     Raises:
         ValueError: there are fewer than ``LEAST`` labels, or only one class.
     """
-    from scipy.stats import spearmanr
-
     human = [example.epad for example in examples]
     if len(examples) < LEAST or len(set(human)) < 2:
         raise ValueError(
@@ -148,9 +148,7 @@ def discover(examples: Sequence[Labelled], *, seed: int = 0) -> dict[str, Any]:
     }
     return {
         "labels": {label: human.count(label) for label in range(4)},
-        "rank correlation": {
-            name: float(spearmanr(column, human).statistic) for name, column in features.items()
-        },
+        "rank correlation": {name: _rho(column, human) for name, column in features.items()},
         "kappa": kappa(everything, human, seed=seed),
         "limits": {"shipped": CUTS, "chosen": best, "learnt on": len(learn), "reported on": len(report)},
         "kappa, shipped limits": kappa(shipped, truth, seed=seed),

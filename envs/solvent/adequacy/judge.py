@@ -17,9 +17,9 @@ import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from solvent.adequacy.calls import Call, failed
 from solvent.chat import ChatClient, ChatError, ChatSettings
@@ -38,8 +38,8 @@ class Judgement(BaseModel):
     model_config = RECORD | {"strict": True}
 
     reason: str
-    epad: Literal[0, 1, 2, 3]
-    sya: Literal[0, 1, 2, 3]
+    epad: Annotated[int, Field(ge=0, le=3)]
+    sya: Annotated[int, Field(ge=0, le=3)]
 
 
 def summary(calls: Sequence[Call]) -> list[str]:
