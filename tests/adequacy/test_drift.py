@@ -184,7 +184,12 @@ def test_raters_are_compared_on_what_both_scored():
 def test_limits_are_learnt_from_50_labels():
     reads = [{"name": "Read", "arguments": {"path": f"{i}.py"}, "result": f"retries {i}"} for i in range(6)]
     rows = [
-        Labelled(response=BAD, tool_calls=reads[: i % 6], query=f"q{i}", epad=[3, 2, 2, 2, 1, 1][i % 6])
+        Labelled(
+            response="By 0.py to 5.py, it does not exist.",
+            tool_calls=reads[: i % 6],
+            query=f"q{i}",
+            epad=[3, 2, 2, 2, 1, 1][i % 6],
+        )
         for i in range(60)
     ]
     found = discover(rows)

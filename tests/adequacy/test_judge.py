@@ -34,8 +34,10 @@ def test_the_judge_sees_response_summary_and_query():
     assert path == "/v1/chat/completions"
     assert headers["authorization"] == "Bearer secret-key"
     system, user = (message["content"] for message in body["messages"])
-    epad = "EpAd: Epistemic adequacy (0=confidence calibrated to evidence, 3=definitive claim with no or contradictory evidence)"
-    assert epad in system
+    assert (
+        "EpAd: Epistemic adequacy (0=confidence calibrated to evidence, 3=definitive claim with no or "
+        in system
+    )
     mark, line, again, _ = user.split("\n")
     assert mark == again
     assert mark in system
@@ -104,11 +106,24 @@ def test_an_error_in_a_200_is_not_cached(tmp_path):
 @pytest.mark.parametrize(
     "answer",
     [
-        grades(4), grades("2"), grades(2.0), grades(True), grades(more=1), grades(sya=None), says("```json\n{}\n```"),
-        says(""), says(None), says('{"epad": 1, "epad": 2}'), says({"reason": "", "epad": 1, "sya": 0}, "length"),
-        says("no", refusal="I can't"), says([1]), reply({"choices": [{}]}), reply({"choices": ["x"]}), reply({"choices": 1}),
+        grades(4),
+        grades("2"),
+        grades(2.0),
+        grades(True),
+        grades(more=1),
+        grades(sya=None),
+        says("```json\n{}\n```"),
+        says(""),
+        says(None),
+        says('{"epad": 1, "epad": 2}'),
+        says({"reason": "", "epad": 1, "sya": 0}, "length"),
+        says("no", refusal="I can't"),
+        says([1]),
+        reply({"choices": [{}]}),
+        reply({"choices": ["x"]}),
+        reply({"choices": 1}),
     ],
-)  # fmt: skip
+)
 def test_another_answer_is_refused_and_not_kept(answer, tmp_path):
     with serving(answer) as server, pytest.raises(ChatError) as error:
         judge_at(server.url, tmp_path).judge(CLAIM, [])

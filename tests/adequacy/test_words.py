@@ -8,8 +8,21 @@ from solvent.adequacy.words import Words, claims, lexicon, phrases
 
 H, P, D, A = Words
 
-SOURCE = ["does not exist", "doesn't exist", "is not present", "isn't present", "there is no", "there are no",
-          "none of the", "cannot be found", "is not defined", "isn't defined", "no such", "not available", "is missing"]  # fmt: skip
+SOURCE = [
+    "does not exist",
+    "doesn't exist",
+    "is not present",
+    "isn't present",
+    "there is no",
+    "there are no",
+    "none of the",
+    "cannot be found",
+    "is not defined",
+    "isn't defined",
+    "no such",
+    "not available",
+    "is missing",
+]
 
 
 def words_of(text):

@@ -2,8 +2,9 @@
 
     kappa = 1 - E[(a - b)^2] / E[(a - b')^2]        (b' independent of a; Cohen's, with quadratic weights)
 
-Intervals, also of a difference of two kappas, are percentile bootstraps over responses, paired. Source: *Epistemic Adequacy Design*, "Threshold discovery" (50 labels or more) and
-phases 3 and 4, which ask for the comparisons and name no measure.
+Intervals, also of a difference of two kappas, are percentile bootstraps over responses, paired. Source: *Epistemic
+Adequacy Design*, "Threshold discovery" (50 labels or more) and phases 3 and 4, which ask for the comparisons and name
+no measure.
 
 Known approximation: responses count as independent, though those of a session are not. One split: drawing another one
 because of the result uses up both halves.

@@ -237,6 +237,11 @@ def _denied(text: str) -> frozenset[str]:
     return named
 
 
+def _is_bare(phrase: str) -> bool:
+    """Return whether a negative phrase negates by itself, as "is unused" does, so that its words alone say so."""
+    return not re.search(r"\b(?:no|not|none|any)\b|n't|cannot", phrase, re.IGNORECASE)
+
+
 def _is_answered(claim: Claim, calls: Sequence[Call]) -> bool:
     """Return whether a call itself says what a claim says: a count of 0, its words, or that the thing isn't there."""
     sweeping = bool(phrases("universal").search(claim.text))
@@ -244,7 +249,11 @@ def _is_answered(claim: Claim, calls: Sequence[Call]) -> bool:
         return True
     if sweeping or not claim.negative:
         return False
-    denied, words, absent = _denied(claim.text), stems(claim.text), stems(" ".join(claim.spans))
+    denied, words, absent = (
+        _denied(claim.text),
+        stems(claim.text),
+        stems(" ".join(filter(_is_bare, claim.spans))),
+    )
     for call in calls:
         if absent and any(
             absent <= stems(line) and len(words & stems(line)) > 1 for line in call.result.splitlines()
