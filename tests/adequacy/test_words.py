@@ -78,6 +78,8 @@ def test_the_sources_indicators_are_strong_negatives(phrase):
         ("Let me check the other files.", [None]),
         ("Thanks for waiting.", [None]),
         ("It is.", [P]),
+        ("Run 3 finished without a word.", [P]),
+        ("Run the tests first.", [None]),
         ("Noted", [None]),
         ("There were 4 in May, no more.", [P]),
         ("No one calls it.", [D]),

@@ -192,13 +192,22 @@ def _takes(other: tuple[int, int, str], hit: tuple[int, int, str]) -> bool:
     return within and kind in SOFTENING and (hit[2] in (*STRONG, "report") or kind == "neutral" != hit[2])
 
 
+def _is_order(clause: str) -> bool:
+    """Return whether a clause tells the reader what to do: "run the tests", and not "run 3 failed"."""
+    found = phrases("order").match(clause)
+    after = clause[found.end() :].split()[:4] if found else []
+    return bool(found) and (
+        not after or after[0].lower() in word_set("objects") or not _VERB.search(" ".join(after))
+    )
+
+
 def _level(clause: str, own: set[str], kinds: set[str], *, called: bool) -> Words | None:
     """Return the strength of a clause, by its ``own`` kinds and the sentence's; None if it asserts nothing."""
     strong, certain = own & set(STRONG), "certainty" in own
     opening = clause.strip(" -*+•|#>\n\t0123456789.)_,")
     if phrases("supposed").match(opening):
         opening = opening.partition(",")[2].strip()
-    if not opening or phrases("order").match(opening) or (not strong and phrases("opener").match(opening)):
+    if not opening or _is_order(opening) or (not strong and phrases("opener").match(opening)):
         return None
     if (
         not strong

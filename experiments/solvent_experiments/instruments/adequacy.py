@@ -241,7 +241,14 @@ def thresholds(
         found = discover(list(read_records(labels, Labelled)), seed=seed)
     else:
         found = compare(_read_scores(scores), seed=seed)
-    show_table(Table(("", "value"), tuple(found.items()), left=("value",), wrapped=("value",)))
+    show_table(
+        Table(
+            ("", "value"),
+            tuple((key, _shown(value)) for key, value in found.items()),
+            left=("value",),
+            wrapped=("value",),
+        )
+    )
     suggest("`solvent adequacy drift` tracks the mean; a person's score counts before the judge's.")
 
 
@@ -416,6 +423,14 @@ def _named(name: str, among: Iterable[Any], file: Path) -> Any:
     if found is None:
         raise ConfigError(f"--id: got {name!r:.60}; allowed: an id in {file}")
     return found
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_shown(one)}" for key, one in value.items())
+    if type(value) in (list, tuple):
+        return ", ".join(map(_shown, value))
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def _told(turn: Turn, found: Adequacy | None) -> dict[str, Any]:
