@@ -1,144 +1,784 @@
-"""Read tool calls from the transcripts of two chat formats, as plain dictionaries.
+"""Turns of an agent's transcript: the user's words, the calls that followed, and what was answered in the end.
 
-- chat completions: ``tool_calls`` of an assistant's message (``function.name``, ``function.arguments`` as a JSON
-  text) and messages of role ``tool`` with the ``tool_call_id``; also the older ``function_call``, answered by a message
-  of role ``function`` with the ``name``;
-- content blocks: ``tool_use`` (``name``, ``input``) and ``tool_result`` with the ``tool_use_id``; also those of tools
-  that the server runs, ``server_tool_use`` and ``web_search_tool_result``, and their kin.
+A file is JSON lines or one JSON document. ``shapes.toml`` lists what roles, fields and kinds are called in the formats:
 
-A call without an answer has the result None, "not recorded".
+- a line of a file of responses: ``{response, query?, id?, tool_calls | messages}``;
+- messages ``{role, content | parts}``, bare, in an envelope or in a list: Claude Code and its SDK's stream, Codex of both
+  ages, chat completions, Responses, Messages, Bedrock Converse, Gemini CLI, Qwen Code, Cursor, LangChain, AI SDK;
+- events ``{action | observation}``: OpenHands;
+- calls in text: elements (Cline, Roo Code), ``<tool_call>``, ``<function=>``, commands (SWE-agent, mini-swe-agent).
+
+A turn begins with the user's words and ends before the next. Its response is what was said after its last call. Words
+that arrive before there is an answer belong to the same turn, and so does an answer that a hook's feedback asked for,
+which replaces the one before. What a known program writes in the user's name is nobody's words.
+
+What is not understood is counted in ``Reading.notes``, and makes its turn ``unread`` if it looks like a call or a result.
+
+Source: *Epistemic Adequacy Design*, phase 2. Known approximation: a response that rests on the calls of an earlier turn
+is read without them, as the source has it ("in the same turn").
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
+import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from solvent.adequacy.errors import AdequacyError
-from solvent.files import strict_json
+from solvent.adequacy.calls import Call
+from solvent.files import InputError, input_lines, read_input, strict_json
 
-__all__ = ["arguments_of", "read_anthropic", "read_openai", "text_of"]
+__all__ = ["MOST_CALLS", "MOST_KEPT", "Reading", "Turn", "read_turns"]
 
-_MESSAGES = "allowed: a list of messages, each a table with a role and its content"
+MOST_CALLS = 500
+"""Calls kept of a turn, the last ones."""
+MOST_KEPT = 20_000
+"""Characters kept of a text, half of them from its end."""
+
+_MOST_OF_DOCUMENT = 2**27
+_ALLOWED = "allowed: a transcript in a known format, or JSON lines with response and tool_calls"
 
 
-def read_openai(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the calls of a chat-completions transcript, in order.
+@dataclass(frozen=True)
+class Turn:
+    """What was asked, what was answered, and the calls in between.
 
-    Raises:
-        AdequacyError: a message or call has another form, or an answer has no call.
+    Attributes:
+        id: the id of the line, or the session and the line of the last words.
+        query: the user's words; empty if the file doesn't have them.
+        response: what was said after the last call; empty if there is no response yet.
+        calls: the calls of the turn, in order.
+        unread: blocks of the turn that look like calls or results and were not understood.
     """
-    calls: list[dict[str, Any]] = []
-    waiting: dict[str, dict[str, Any]] = {}
-    for where, message in _messages(messages):
-        for i, given in enumerate(_listed(f"{where}.tool_calls", message.get("tool_calls"))):
-            call = _openai_call(f"{where}.tool_calls[{i}]", given)
-            calls.append(call)
-            waiting[str(given.get("id"))] = call
-        if message.get("function_call") is not None:
-            calls.append(_openai_call(f"{where}.function_call", {"function": message["function_call"]}))
-            waiting[f"function {calls[-1]['name']}"] = calls[-1]
-        if message.get("role") == "function":
-            text = text_of(where, message.get("content"))
-            _answer(where, waiting, f"function {message.get('name')}", text)
-        if message.get("role") == "tool":
-            _answer(where, waiting, message.get("tool_call_id"), text_of(where, message.get("content")))
-    return calls
+
+    id: str
+    query: str
+    response: str
+    calls: tuple[Call, ...] = ()
+    unread: int = 0
 
 
-def read_anthropic(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the calls of a transcript of content blocks, in order.
+@dataclass(frozen=True)
+class Reading:
+    """The turns of a file that have a response.
 
-    Raises:
-        AdequacyError: a message or block has another form, or an answer has no call.
+    Attributes:
+        turns: in the order of their responses.
+        notes: what was not read or was left out, a line for each kind.
+        last: the last turn of the main agent, which may have no response yet.
     """
-    calls: list[dict[str, Any]] = []
-    waiting: dict[str, dict[str, Any]] = {}
-    for where, block in _blocks(messages):
-        if str(block.get("type")).endswith("tool_use"):
-            call = {"name": block.get("name"), "arguments": block.get("input") or {}, "result": None}
-            calls.append(call)
-            waiting[str(block.get("id"))] = call
-        elif str(block.get("type")).endswith("tool_result"):
-            call = _answer(where, waiting, block.get("tool_use_id"), text_of(where, block.get("content")))
-            if block.get("is_error"):
-                call["error"] = True
-    return calls
+
+    turns: tuple[Turn, ...]
+    notes: tuple[str, ...] = ()
+    last: Turn | None = None
 
 
-def text_of(where: str, content: object) -> str:
-    """Return the text of a content: a text, nothing, or blocks, whose texts are joined."""
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        raise AdequacyError(f"{where}.content: got {content!r:.80}; allowed: a text or a list of blocks")
-    parts = [block if isinstance(block, str) else _block_text(where, block) for block in content]
-    return "\n".join(part for part in parts if part)
+# -- shapes
+
+_SHAPES = tomllib.loads(Path(__file__).with_name("shapes.toml").read_text(encoding="utf-8"))
+_FIELDS, _TEXTS = _SHAPES["fields"], _SHAPES["texts"]
+_ROLES = {name: role for role, names in _SHAPES["roles"].items() for name in names}
+_KINDS = {name: re.compile(pattern) for name, pattern in _SHAPES["kinds"].items()}
+
+_ELEMENTS = "|".join(_TEXTS["elements"].split())
+_CALLS_IN_TEXT = (
+    re.compile(r"<tool_call>()\s*(\{.*?\})\s*</tool_call>", re.DOTALL),
+    re.compile(r"<(?:function=|invoke name=\")([\w.-]+)\"?>(.*?)</(?:function|invoke)>", re.DOTALL),
+    re.compile(rf"<({_ELEMENTS})>(.*?)(?:</\1>|\Z)", re.DOTALL),
+)
+_PARAMETER = re.compile(
+    r"<(?:parameter=|parameter name=\")?([\w.-]+)\"?>\s*(.*?)\s*</(?:parameter|\1)>", re.DOTALL
+)
+_FENCE = re.compile(r"```(?:bash|sh|shell|mswea_bash_command)?[ \t]*\n(.*?)\n?```", re.DOTALL)
+_SUBMITTED = re.compile(r"\s*(submit|(echo )?['\"]?COMPLETE_TASK_AND_SUBMIT.*)\s*", re.DOTALL)
+_THOUGHT = re.compile(r"<(think|thinking)>.*?</\1>", re.DOTALL)
+_RESULT_OF = re.compile(r"^\[\w+(?: [^\n]*)?\] Result:[ \t]*\n?", re.MULTILINE)
+_TOOL_RESPONSE = re.compile(r"<tool_response>\s*(.*?)\s*</tool_response>", re.DOTALL)
+_OBSERVATION = re.compile(_TEXTS["observation"], re.DOTALL | re.IGNORECASE | re.MULTILINE)
+_EXIT = re.compile(_TEXTS["exit"], re.MULTILINE)
+_PROGRAM = re.compile(rf"<({'|'.join(_TEXTS['program'].split())})(?=[\s>])[^>]*>.*?</\1[^>]*>", re.DOTALL)
+_PROGRAM_BEGINS = re.compile(rf"\s*\[?({'|'.join(_TEXTS['begins'])})")
+_FEEDBACK = re.compile(rf"\s*({_TEXTS['feedback']})", re.IGNORECASE)
+_COMMAND = re.compile(r"<(command-name|command-args)>\s*(.*?)\s*</\1>", re.DOTALL)
+_USER_QUERY = re.compile(r"<(user_query)>\s*(.*?)\s*</\1>", re.DOTALL)
+_FROM_CLINE = re.compile(r"<(feedback|user_message|answer|task)>\s*(.*?)\s*</\1>", re.DOTALL)
+_CODEX_REQUEST = re.compile(r".*^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
 
 
-def _block_text(where: str, block: object) -> str:
-    if not isinstance(block, Mapping):
-        raise AdequacyError(f"{where}.content: got the block {block!r:.80}; allowed: a table with a type")
-    text = block.get("text")
-    # A picture or a document has no words, but is still an answer.
-    return text if isinstance(text, str) else f"[{block.get('type', 'block')}]"
+def _is(kind: str, told: object) -> bool:
+    return isinstance(told, str) and _KINDS[kind].fullmatch(told.lower().replace("-", "_")) is not None
 
 
-def _messages(messages: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
-        raise AdequacyError(f"messages: got {messages!r:.80}; {_MESSAGES}")
-    for i, message in enumerate(messages):
-        if not isinstance(message, Mapping):
-            raise AdequacyError(f"messages[{i}]: got {message!r:.80}; {_MESSAGES}")
-        yield f"messages[{i}]", message
+def _first(item: Mapping[str, Any], keys: Iterable[str]) -> Any:
+    return next((item[key] for key in keys if item.get(key) is not None), None)
 
 
-def _blocks(messages: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for where, message in _messages(messages):
-        content = message.get("content")
-        if isinstance(content, list):
-            for i, block in enumerate(content):
-                if isinstance(block, Mapping):
-                    yield f"{where}.content[{i}]", block
+def _table(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
-def _listed(where: str, given: object) -> list[Any]:
-    if given is None:
-        return []
-    if not isinstance(given, list):
-        raise AdequacyError(f"{where}: got {given!r:.80}; allowed: a list of calls")
-    return given
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
-def _openai_call(where: str, given: object) -> dict[str, Any]:
-    function = given.get("function") if isinstance(given, Mapping) else None
-    if not isinstance(function, Mapping):
-        raise AdequacyError(f"{where}: got {given!r:.80}; allowed: a call with a function")
-    return {
-        "name": function.get("name"),
-        "arguments": arguments_of(function.get("arguments")),
-        "result": None,
-    }
+def _key(item: Mapping[str, Any]) -> str:
+    key = _first(item, _FIELDS["key"])
+    return str(key[0] if isinstance(key, list) and key else "" if key is None else key)
 
 
-def arguments_of(given: object) -> Any:
-    """Return arguments given as JSON text; a text that is not JSON is kept under ``text``."""
+def _kept(text: str) -> str:
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode()  # half a pair of surrogates can't be printed
+    half = MOST_KEPT // 2
+    left_out = len(text) - MOST_KEPT
+    return (
+        text
+        if left_out <= 0
+        else f"{text[:half]}\n[... {left_out:,} characters left out ...]\n{text[-half:]}"
+    )
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_kept(key): _clean(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_clean(inner) for inner in value]
+    return _kept(value) if isinstance(value, str) else value
+
+
+def _decoded(value: Any) -> Any:
+    """Return the table that a text holds as JSON, else the value itself."""
+    with suppress(ValueError):
+        if isinstance(value, str) and value.lstrip().startswith("{"):
+            return strict_json(value)
+    return value
+
+
+def _arguments(item: Mapping[str, Any]) -> dict[str, Any]:
+    given = _decoded(_first(item, _FIELDS["arguments"]))
     if given is None or given == "":
-        return {}
-    if not isinstance(given, str):
-        return given
+        given = {key: item[key] for key in _FIELDS["single"] if item.get(key)}
+    return _table(_clean(given if isinstance(given, dict) else {"input": given}))
+
+
+def _text(value: Any) -> str:
+    """Return the words of a result."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_text, value)))
+    if not isinstance(value, dict):
+        return json.dumps(value)
+    if _is("picture", value.get("type")) or _table(value.get("source")).get("type") == "base64":
+        return f"[{value.get('type') or 'picture'}]"
+    if "functionResponse" in value:
+        return _text(_table(value["functionResponse"]).get("response"))
+    words = [_text(value[key]) for key in _FIELDS["words"] if value.get(key) is not None]
+    if words and value.keys() <= {*_FIELDS["aside"], *_FIELDS["words"]}:
+        return "\n".join(filter(None, words))
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _result(item: Mapping[str, Any], value: Any) -> tuple[str, bool | None]:
+    """Return the text of a result, and whether ``item``, the block around it, or the result says that it failed."""
+    if isinstance(_table(_decoded(value)).get("metadata"), dict):
+        value = _decoded(value)
+    text, tables = _text(value), [item, _table(value)]
+    states = [table.get(key) for table in tables for key in ("status", "state", "type")]
+    flags = [bool(table[key]) for table in tables for key in ("is_error", "isError", "error") if key in table]
+    flags += [table["success"] is False for table in tables if "success" in table]
+    flags += [True for state in states if _is("failed", state)]
+    for name in ("extras", "metadata"):
+        tables += [_table(table.get(name)) for table in tables]
+    code = next(
+        (code for code in (_first(table, _FIELDS["code"]) for table in tables) if isinstance(code, int)), None
+    )
+    if code is None and (told := _EXIT.search(text)):
+        code = int(next(filter(None, told.groups())))
+    elif code:
+        text = f"Exit code {code}\n{text}"
+    flags += [code != 0] if code is not None else []
+    return _kept(text), any(flags) if flags else None
+
+
+def _kind(block: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the kind of a block, and the table with its fields."""
+    kind = block.get("type")
+    if isinstance(kind, str) and kind != "tool-invocation":
+        return kind, block
+    inner = next((key for key in _FIELDS["wrapper"] if isinstance(block.get(key), dict)), None)
+    return (
+        (inner, {"id": block.get("id"), **block[inner]})
+        if inner
+        else (" ".join(list(block)[:4]) or "none", block)
+    )
+
+
+def _said(block: Any) -> str | None:
+    """Return the words of a text block, none for a thought; None for another block."""
+    if isinstance(block, str):
+        return block
+    text = _first(_table(block), ("text", "refusal"))
+    kind = _table(block).get("type", "text")
+    if (
+        not isinstance(text, str)
+        or not isinstance(kind, str)
+        or not re.search(r"text$|refusal|agent_message", kind)
+    ):
+        return None
+    return "" if block.get("thought") else text
+
+
+def _words(text: str) -> str:
+    """Return the user's own words in a text."""
+    if command := _COMMAND.findall(text):
+        return " ".join(found for _, found in command if found)
+    if _RESULT_OF.search(text) and (given := _FROM_CLINE.findall(text)):
+        return "\n".join(found for _, found in given)
+    text = _PROGRAM.sub("", _CODEX_REQUEST.sub("", _RESULT_OF.sub("", text))).strip()
+    task = _FROM_CLINE.fullmatch(text)
+    return "" if _PROGRAM_BEGINS.match(text) else task[2] if task else text
+
+
+def _calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the calls that a model has written into its text."""
+    calls = []
+    for pattern in _CALLS_IN_TEXT:
+        for name, inner in pattern.findall(text):
+            told = _table(_decoded(inner))
+            parameters = _clean(dict(_PARAMETER.findall(inner)))
+            if isinstance(told.get("name"), str):
+                calls.append((told["name"], _arguments(told)))
+            elif name and (parameters or not inner.strip()):
+                calls.append((name, parameters))
+    return calls
+
+
+def _messages(value: Any) -> list[Any]:
+    """Return the messages in a document, in order: those of a request, and those that answered it."""
+    if isinstance(value, list):
+        return [
+            message
+            for inner in value
+            for message in (_messages(inner) if isinstance(inner, list) else [inner])
+        ]
+    table = _table(value)
+    if isinstance(table.get("input"), str):
+        table = {**table, "input": [{"role": "user", "content": table["input"]}]}
+    lists = [key for key in _FIELDS["messages"] if isinstance(table.get(key), list)][:1]
+    lists = [
+        "request",
+        "inputs",
+        "input",
+        *lists,
+        "message",
+        "outputs",
+        "output",
+        "response",
+        "choices",
+        "generations",
+    ]
+    found = [[table[key]] if key == "message" else _messages(table[key]) for key in lists if table.get(key)]
+    messages: list[Any] = []
+    for part in found:  # an answer may repeat what was asked
+        messages = part if messages and part[: len(messages)] == messages else messages + part
+    return messages
+
+
+# -- turns
+
+
+@dataclass
+class _Call:
+    """A call that may still get its result."""
+
+    key: str
+    name: str
+    arguments: dict[str, Any]
+    result: str | None = None
+    failed: bool | None = None
+
+    def answer(self, text: str, failed: bool | None) -> None:
+        self.result = text if self.result is None else _kept(f"{self.result}\n{text}")
+        self.failed = failed if self.failed is None else self.failed or failed
+
+    def done(self) -> Call:
+        return Call(self.name, self.arguments, self.result or "", self.failed, self.result is not None)
+
+
+@dataclass
+class _State:
+    """The turn under way of one agent."""
+
+    prompt: str | None = None  # id of the message with the user's words, and of the one that it follows
+    follows: str | None = None
+    query: str = ""
+    said: list[str] = field(default_factory=list)
+    line: int = 0  # of the last words
+    replaced: list[str] = field(default_factory=list)  # what was said before a hook's feedback
+    calls: list[_Call] = field(default_factory=list)
+    closing: _Call | None = None  # a call that ends the turn, if nothing follows
+    in_text: list[_Call] = field(default_factory=list)  # calls whose results come as the user's next words
+    command: str = ""  # in a fence: a call, if a terminal's answer comes as the user's next words
+    unread: int = 0
+
+    def turn(self, key: str, said: list[str]) -> Turn:
+        closing = self.closing.arguments if self.closing else {}
+        words = _text(_first(closing, _FIELDS["closing"])).strip() or "\n\n".join(said)
+        calls = tuple(call.done() for call in self.calls[-MOST_CALLS:])
+        return Turn(f"{key}:{self.line}", self.query, _kept(words), calls, self.unread)
+
+
+class _Track:
+    """The turns of one agent."""
+
+    def __init__(self, key: str, *, side: bool = False) -> None:
+        self.key, self.side = key, side
+        self.now = _State()
+        self.line = 0
+        self.tip: str | None = None  # id of the last message
+        self.turns: list[tuple[int, str | None, Turn]] = []
+
+    def ask(self, words: str, prompt: str | None, follows: str | None) -> None:
+        """Begin a turn, or add the words to one that has no answer yet."""
+        now = self.now
+        rewound = prompt is not None and now.prompt not in (None, prompt) and follows == now.follows
+        if now.said or now.closing or now.replaced or rewound:
+            self.end()
+        elif now.query and not now.query.startswith("/"):  # after a program's command the words are the query
+            words = f"{now.query}\n\n{words}"
+        if not self.now.query:
+            self.now.prompt, self.now.follows = prompt, follows
+        self.now.query = _kept(words)
+
+    def say(self, text: str) -> None:
+        if text.strip():
+            self.resume()
+            self.now.said.append(text.strip())
+            self.now.line = self.line
+
+    def resume(self) -> None:
+        if self.now.closing:  # the turn goes on
+            self.now.calls.append(self.now.closing)
+            self.now.said, self.now.closing = [], None
+
+    def call(self, call: _Call) -> None:
+        self.resume()
+        if _is("closing", call.name):
+            self.now.closing, self.now.line = call, self.line
+        else:
+            self.now.calls.append(call)
+            self.now.said = []
+
+    def answer(self, call: _Call) -> bool:
+        """Give a result to its call, by id, by name or in order; return False if there is none."""
+        calls = self.now.calls + ([self.now.closing] if self.now.closing else [])
+        waiting = [one for one in calls if one.result is None]
+        own = [one for one in waiting if call.key and one.key == call.key]
+        own = own or [one for one in calls[::-1] if call.key and one.key == call.key]
+        free = [one for one in waiting if not (call.key and one.key)]
+        own = own or [one for one in free if one.name == call.name] or free
+        if own:
+            own[0].answer(call.result or "", call.failed)
+        return bool(own)
+
+    def feedback(self) -> None:
+        """Let what is said next replace the answer."""
+        self.now.replaced = [self.now.turn("", self.now.said).response]
+        self.now.said, self.now.closing = [], None
+
+    def end(self) -> None:
+        now, self.now = self.now, _State()
+        turn = now.turn(self.key, now.said or ([] if now.closing else now.replaced))
+        if turn.response:
+            self.turns.append((now.line, now.prompt, turn))
+
+
+class _Reader:
+    """Turns values into turns."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self.tracks: dict[str, _Track] = {}
+        self.track = _Track(session)  # of the last line
+        self.own: list[tuple[int, Turn]] = []
+        self.records: dict[
+            str, tuple[int, dict[str, Any]]
+        ] = {}  # messages that later lines may replace, by id
+        self.parents: dict[str, str | None] = {}
+        self.counts: Counter[str] = Counter()
+        self.known = 0
+
+    def unread(self, what: str, looks: str = "") -> None:
+        """Count what was not understood. If it looks like a call or a result, the turn is unread."""
+        self.counts[what] += 1
+        self.track.now.unread += _is("evidence", looks)
+
+    def read(self, number: int, value: Any) -> None:
+        """Read a line, a document, or an element of a list."""
+        value = {"messages": value} if isinstance(value, list) else value
+        if not isinstance(value, dict):
+            self.unread("lines that are not JSON objects were not read")
+        elif isinstance(value.get("response"), str) and value.keys().isdisjoint(("role", "type")):
+            self.own_line(number, value)
+        elif "$set" in value or "$rewindTo" in value or self.is_record(value):
+            self.record(number, value)
+        elif not self.line(number, value) and not self.conversation(number, value):
+            kind = str(_first(value, ("type", "kind", "role")) or ", ".join(list(value)[:4]))
+            if not _is("silent_line", kind) and (
+                number > 1 or _is("evidence", kind)
+            ):  # the first may be a heading
+                self.unread(f"lines of the type {kind[:60]!r} were not read", f"{kind} {' '.join(value)}")
+
+    def own_line(self, number: int, value: dict[str, Any]) -> None:
+        """Read a line of a file of responses."""
+        self.known += 1
+        inner = _Reader(self.session)
+        inner.conversation(1, {"messages": _list(value.get("messages"))})
+        for call in _list(value.get("tool_calls")):
+            inner.block(inner.track, {**call, "type": "tool_call"} if isinstance(call, dict) else call)
+        last = inner.reading().last or inner.track.now.turn("", [])
+        self.counts += inner.counts
+        query, response = _kept(_text(value.get("query"))) or last.query, _kept(value["response"])
+        told = json.dumps(
+            [response, query, [(call.name, repr(call.arguments), call.result) for call in last.calls]]
+        )
+        key = _text(value.get("id"))[:400] or hashlib.sha256(told.encode()).hexdigest()[:16]
+        self.own.append((number, Turn(key, query, response, last.calls, last.unread)))
+
+    @staticmethod
+    def is_record(value: Mapping[str, Any]) -> bool:
+        kind = value.get("type") in ("user", "gemini", "info", "error", "warning")
+        return (
+            kind and isinstance(value.get("id"), str) and value.keys().isdisjoint(("message", "role", "data"))
+        )
+
+    def record(self, number: int, value: dict[str, Any]) -> None:
+        """Keep a message of Gemini CLI: a later one of its id replaces it, and a rewind removes it."""
+        self.known += 1
+        if (target := value.get("$rewindTo")) is not None:
+            ids = list(self.records)
+            for key in ids[ids.index(target) if target in ids else 0 :]:
+                self.counts["messages of a rewound branch were left out"] += 1
+                del self.records[key]
+        for inner in [*_list(_table(value.get("$set")).get("messages")), value]:
+            if isinstance(inner, dict) and self.is_record(inner):
+                self.records[inner["id"]] = (number, inner)
+
+    def line(self, number: int, value: dict[str, Any]) -> bool:
+        """Read a message, an item or an event in its envelope; return False if it is something else."""
+        kind = str(value.get("type") or value.get("kind") or "")
+        inner = next((value[key] for key in _FIELDS["envelope"] if isinstance(value.get(key), dict)), value)
+        if kind == "session_meta" and inner.get("id"):
+            self.session = str(inner["id"])[:200]
+        if "parentUuid" in value:
+            boundary = value.get("isCompactSummary") or value.get("subtype") == "compact_boundary"
+            before = value["parentUuid"] or value.get("logicalParentUuid") or ("" if boundary else None)
+            self.parents[str(value.get("uuid"))] = before
+        role = inner.get("role") or value.get("role") or (kind if kind in _ROLES else None)
+        if kind == "constructor":
+            role = str([None, *_list(value.get("id"))][-1])
+        message = role is not None and not inner.keys().isdisjoint(
+            ("content", "parts", "tool_calls", "toolCalls")
+        )
+        event = role is None and not value.keys().isdisjoint(("action", "observation"))
+        item = inner.get("type") if inner is not value else kind
+        known = (
+            _is("call", item) or _is("result", item) or kind in ("response_item", "item.completed", "text")
+        )
+        hook = _table(value.get("attachment"))
+        stopped = hook.get("type") == "hook_blocking_error" and "Stop" in str(hook.get("hookEvent"))
+        known = known and kind not in ("event_msg", "item.started", "item.updated")
+        if not (message or event or known or stopped or inner.get("type") == "thread_rolled_back"):
+            return False
+        self.known += 1
+        track = self.track = self.track_of(number, value)
+        if message:
+            self.message(track, _ROLES.get(str(role), str(role)), inner, value)
+        elif event:
+            self.event(track, value)
+        elif stopped:
+            track.feedback()
+        elif known:
+            self.block(track, inner)
+        else:
+            self.roll_back(track, inner.get("num_turns"))
+        return True
+
+    def track_of(self, number: int, value: Mapping[str, Any]) -> _Track:
+        agent = value.get("parent_tool_use_id") or (
+            value.get("isSidechain") and (value.get("agentId") or "side")
+        )
+        session = str(value.get("sessionId") or value.get("session_id") or self.session)[:200]
+        key = f"{session}/{agent}"[:400] if agent else session
+        track = self.tracks.setdefault(key, _Track(key, side=bool(agent)))
+        track.line = number
+        return track
+
+    def roll_back(self, track: _Track, turns: object) -> None:
+        count = turns if isinstance(turns, int) and turns > 0 else 1
+        self.counts["turns of a rewound branch were left out"] += count
+        under_way, track.now = track.now, _State()
+        count -= bool(under_way.query)
+        del track.turns[max(0, len(track.turns) - count) :]
+
+    def conversation(self, number: int, value: Mapping[str, Any]) -> bool:
+        """Read a document that holds messages; return False if it is something else."""
+        messages, before = _messages(value), self.session
+        name = _first(value, ("sessionId", "session_id", "id")) or (
+            before if number < 2 else f"{before}:{number}"
+        )
+        self.session = str(name)[:200]
+        for place, message in enumerate(messages, start=1):
+            self.read(place, message)
+        self.flush()
+        self.session = before
+        return bool(messages)
+
+    def message(self, track: _Track, role: str, item: dict[str, Any], line: Mapping[str, Any]) -> None:
+        demo = item.get("is_demo") or item.get("message_type") == "demonstration"
+        if demo or line.get("isCompactSummary") or line.get("isReplay") or line.get("isApiErrorMessage"):
+            return
+        content = _first(item, ("content", "parts"))
+        blocks = content if isinstance(content, list) else [] if content is None else [content]
+        track.tip = str(line.get("uuid")) if "parentUuid" in line else None
+        if role == "user":
+            self.user(track, blocks, line)
+        elif role == "assistant":
+            if item.get("model") != "<synthetic>":
+                self.assistant(track, blocks, item)
+        elif role == "tool" and any(_is("result", _kind(_table(block))[0]) for block in blocks):
+            for block in blocks:
+                self.block(track, block)
+        elif role == "tool":
+            self.result(track, {key: given for key, given in item.items() if key != "id"})
+        elif role != "program":
+            self.unread(f"messages of the role {role[:60]!r} were not read", role)
+
+    def user(self, track: _Track, blocks: list[Any], line: Mapping[str, Any]) -> None:
+        texts = [text for text in map(_said, blocks) if text is not None]
+        results = [block for block in blocks if _said(block) is None]
+        for block in results:
+            self.block(track, block)
+        told = "\n".join(texts)
+        if told.strip() and (track.now.in_text or (track.now.command and _OBSERVATION.match(told))):
+            self.observed(track, _PROGRAM.sub("", told))
+        elif _FEEDBACK.match(told):
+            track.feedback()
+        elif not line.get("isMeta"):
+            queries = [query for _, query in _USER_QUERY.findall(told)]
+            words = "\n".join(queries or filter(None, map(_words, texts)))
+            if words and any(_is("result", _kind(_table(block))[0]) for block in results):
+                track.now.query = _kept(
+                    f"{track.now.query}\n\n{words}".strip()
+                )  # beside a result: the same turn
+            elif words:
+                track.ask(words, track.tip, line.get("parentUuid"))
+
+    def observed(self, track: _Track, text: str) -> None:
+        """Give the user's words to the calls in the text before them."""
+        if not track.now.in_text:
+            track.call(_Call("", "bash", {"command": _kept(track.now.command)}))
+            track.now.in_text = track.now.calls[-1:]
+        pieces = _RESULT_OF.split(text)[1:] or _TOOL_RESPONSE.findall(text) or [text]
+        for call, piece in zip(track.now.in_text, pieces, strict=False):
+            call.answer(*_result({}, piece.strip()))
+        track.now.in_text, track.now.command = [], ""
+
+    def assistant(self, track: _Track, blocks: list[Any], item: Mapping[str, Any]) -> None:
+        more = _table(item.get("additional_kwargs"))
+        calls = [*_list(_first(item, ("tool_calls", "toolCalls")) or more.get("tool_calls"))]
+        calls += [item["function_call"]] if item.get("function_call") else []
+        track.now.in_text, track.now.command = [], ""
+        before = len(track.now.calls)
+        for block in [*blocks, *filter(None, [item.get("refusal")])]:
+            text = _said(block)
+            if text is None:
+                self.block(track, block)
+            elif item.get("phase") != "commentary":
+                self.spoke(track, text, item.get("action"), in_text=not calls)
+        known = [(call.key, call.name, call.arguments) for call in track.now.calls[before:]]
+        for call in calls:  # some formats repeat those of the blocks
+            self.block(track, {**call, "type": "tool_call"} if isinstance(call, dict) else call, but=known)
+
+    def spoke(self, track: _Track, text: str, action: object, *, in_text: bool) -> None:
+        """Take what the assistant said, with the calls that it wrote into its text."""
+        text = _THOUGHT.sub("", text)
+        fences = _FENCE.findall(text)
+        command = action if isinstance(action, str) else fences[0] if len(fences) == 1 else ""
+        calls = _calls_in(text)
+        if not in_text or not (calls or command.strip()):
+            track.say(text)
+        elif calls:
+            for pattern in _CALLS_IN_TEXT:
+                text = pattern.sub("", text)
+            track.say(text)
+            for name, arguments in calls:
+                track.call(_Call("", name, arguments))
+                track.now.in_text += [] if track.now.closing else track.now.calls[-1:]
+        elif _SUBMITTED.fullmatch(command):
+            track.say(_FENCE.sub("", text))
+            track.call(_Call("", "submit", {}))
+        elif isinstance(action, str):
+            track.call(_Call("", "bash", {"command": _kept(command.strip())}))
+            track.now.in_text = track.now.calls[-1:]
+        else:
+            track.say(text)
+            track.now.command = command
+
+    def block(self, track: _Track, block: Any, but: Iterable[tuple[str, str, Any]] = ()) -> None:
+        """Take a block or an item: a call, a result, or a text of the assistant."""
+        if (text := _said(block)) is not None:
+            track.say(text)
+            return
+        kind, fields = _kind(_table(block))
+        if kind == "message":
+            self.message(track, _ROLES.get(str(fields.get("role")), "program"), fields, fields)
+        elif _is("result", kind):
+            self.result(track, fields)
+        elif _is("call", kind) or (kind.startswith("tool-") and "toolCallId" in fields):
+            self.call(track, fields, kind, but)
+        elif not _is("silent", kind):
+            self.unread(f"blocks of the type {kind[:60]!r} were not read", f"{kind} {' '.join(fields)}")
+
+    def call(
+        self, track: _Track, block: dict[str, Any], kind: str, but: Iterable[tuple[str, str, Any]]
+    ) -> None:
+        block = block | next(
+            (block[key] for key in _FIELDS["nested"] if isinstance(block.get(key), dict)), {}
+        )
+        name = _first(block, _FIELDS["name"])
+        if name is None and not _is("unnamed", kind):
+            name = re.sub(r"^tool-|_call$", "", kind)
+        if not isinstance(name, str) or not name.strip():
+            self.unread("calls without a name were not read", "call")
+            return
+        call = _Call(_key(block), _kept(name.strip()), _arguments(block))
+        if (call.key, call.name, call.arguments) in but:
+            return
+        track.call(call)
+        value = _first(block, _FIELDS["inside"])
+        if value not in (None, []) or _is("failed", block.get("status")):
+            call.answer(*_result(block, value))
+
+    def result(self, track: _Track, block: dict[str, Any]) -> None:
+        text, failed = _result(block, _first(block, _FIELDS["answer"]))
+        call = _Call(_key(block), _text(_first(block, _FIELDS["name"])) or "unknown", {}, text, failed)
+        if not track.answer(call):
+            self.counts["results came without their call"] += 1
+            track.now.calls.append(call)
+
+    def event(self, track: _Track, value: dict[str, Any]) -> None:
+        """Take an event of OpenHands."""
+        name = str(_first(value, ("action", "observation")))
+        fields = _table(value.get("args"))
+        if name == "message":
+            blocks = [_text(_first(fields, ("content",)) or _first(value, ("content", "message")))]
+            self.message(
+                track, "user" if value.get("source") == "user" else "assistant", {"content": blocks}, {}
+            )
+        elif _is("silent_event", name):
+            return
+        elif "observation" in value:
+            text, failed = _result({**value, "status": name}, value.get("content"))
+            track.answer(_Call(str(value.get("cause") or ""), name, {}, text, failed))
+        else:
+            told = {
+                key: given
+                for key, given in fields.items()
+                if isinstance(given, str | dict) and key != "thought"
+            }
+            name = _text(fields.get("name")) or name
+            track.call(_Call(str(value.get("id")), name, _clean(_table(fields.get("arguments")) or told)))
+
+    # -- the end
+
+    def flush(self) -> None:
+        records, self.records = self.records, {}
+        for number, record in records.values():
+            self.line(number, record)
+
+    def reading(self) -> Reading:
+        """Return what was read."""
+        self.flush()
+        tracks = sorted(self.tracks.values() or [self.track], key=lambda track: (not track.side, track.line))
+        now = tracks[-1].now
+        last = now.turn(tracks[-1].key, now.said)
+        if not (now.query or now.calls or now.said or now.closing):
+            last = tracks[-1].turns[-1][2] if tracks[-1].turns else None
+        found = list(self.own)
+        for track in tracks:
+            calls = bool(track.now.calls)
+            before = len(track.turns)
+            track.end()
+            self.counts["turns have no response"] += calls and len(track.turns) == before
+            chain, root = self.chain(track.tip)
+            for number, prompt, turn in track.turns:
+                own, own_root = self.chain(prompt)
+                if own and prompt not in chain and (own & chain or (root and own_root)):
+                    self.counts["turns of a rewound branch were left out"] += 1
+                else:
+                    found.append((number, turn))
+        found.sort(key=lambda entry: entry[0])
+        notes = tuple(f"{count:,} {what}" for what, count in sorted(self.counts.items()) if count)
+        return Reading(tuple(turn for _, turn in found), notes, self.own[-1][1] if self.own else last)
+
+    def chain(self, tip: str | None) -> tuple[set[str], bool]:
+        """Return a message and those that it follows, and whether these lead to the beginning of the session."""
+        chain: set[str] = set()
+        while tip in self.parents and tip not in chain:
+            chain.add(tip)
+            tip = self.parents[tip]
+        return chain, tip is None and bool(chain)
+
+
+# -- files
+
+
+def _values(path: Path, reader: _Reader) -> Iterator[tuple[int, Any]]:
+    """Yield the values of a file with their lines: one a line, or one document."""
+    broken = ""
+    for number, line in input_lines(path):
+        if number == 1 and b"\0" in line:
+            raise InputError(f"{path}: not read, not a text in UTF-8; {_ALLOWED}")
+        if broken and line.strip():  # not the last line, which a session under way may not have finished
+            reader.unread("lines that are not JSON were not read", broken)
+            broken = ""
+        text = line.decode("utf-8-sig", "replace")
+        try:
+            if text.strip():
+                yield number, strict_json(text)
+        except ValueError:
+            broken = text
+            if not reader.known and text.lstrip()[:1] in ("{", "["):
+                with suppress(ValueError):
+                    document = strict_json(read_input(path, _MOST_OF_DOCUMENT))
+                    yield 1, document
+                    return
+    reader.counts["lines at the end are not JSON, or not finished"] += bool(broken)
+
+
+def read_turns(path: str | Path) -> Reading:
+    """Read the turns of a transcript, or of a file of responses.
+
+    Raises:
+        InputError: the file can't be read, or nothing in it has a known form.
+    """
+    path, number = Path(path), 0
+    reader = _Reader(path.stem)
     try:
-        read = strict_json(given)
-    except ValueError:
-        return {"text": given}
-    return read if isinstance(read, dict) else {"value": read}
-
-
-def _answer(where: str, waiting: dict[str, dict[str, Any]], key: object, text: str) -> dict[str, Any]:
-    call = waiting.get(str(key))
-    if call is None:
-        raise AdequacyError(f"{where}: got an answer to {key!r:.80}; allowed: the id of an earlier call")
-    call["result"] = text if call["result"] is None else f"{call['result']}\n{text}"
-    return call
+        for number, value in _values(path, reader):
+            reader.read(number, value)
+    except OSError as error:
+        if not reader.known:
+            raise InputError(f"{path}: not read, {error.strerror}; {_ALLOWED}") from None
+        reader.unread(f"part of the file after line {number} was not read, {error.strerror}", "call")
+    if not reader.known:
+        raise InputError(f"{path}: unknown format; {_ALLOWED}")
+    return reader.reading()
