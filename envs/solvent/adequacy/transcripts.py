@@ -34,7 +34,7 @@ from typing import Any
 from solvent.adequacy.calls import Call
 from solvent.files import InputError, input_lines, read_input, strict_json
 
-__all__ = ["MOST_CALLS", "MOST_KEPT", "Reading", "Turn", "read_turns"]
+__all__ = ["MOST_CALLS", "MOST_KEPT", "Reading", "Turn", "read_turns", "turn_of"]
 
 MOST_CALLS = 500
 """Calls kept of a turn, the last ones."""
@@ -204,6 +204,7 @@ def _result(item: Mapping[str, Any], value: Any) -> tuple[str, bool | None]:
     elif code:
         text = f"Exit code {code}\n{text}"
     flags += [code != 0] if code is not None else []
+    flags += [True] if text.startswith("The tool execution failed") else []  # Cline
     return _kept(text), any(flags) if flags else None
 
 
@@ -235,12 +236,16 @@ def _said(block: Any) -> str | None:
     return "" if block.get("thought") else text
 
 
+def _is_record(value: Mapping[str, Any]) -> bool:
+    """Return whether a line is a message of Gemini CLI."""
+    kind = value.get("type") in ("user", "gemini", "info", "error", "warning")
+    return kind and isinstance(value.get("id"), str) and value.keys().isdisjoint(("message", "role", "data"))
+
+
 def _words(text: str) -> str:
     """Return the user's own words in a text."""
     if command := _COMMAND.findall(text):
         return " ".join(found for _, found in command if found)
-    if _RESULT_OF.search(text) and (given := _FROM_CLINE.findall(text)):
-        return "\n".join(found for _, found in given)
     text = _PROGRAM.sub("", _CODEX_REQUEST.sub("", _RESULT_OF.sub("", text))).strip()
     task = _FROM_CLINE.fullmatch(text)
     return "" if _PROGRAM_BEGINS.match(text) else task[2] if task else text
@@ -263,31 +268,21 @@ def _calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
 def _messages(value: Any) -> list[Any]:
     """Return the messages in a document, in order: those of a request, and those that answered it."""
     if isinstance(value, list):
-        return [
-            message
-            for inner in value
-            for message in (_messages(inner) if isinstance(inner, list) else [inner])
-        ]
-    table = _table(value)
+        lists = [_messages(inner) if isinstance(inner, list) else [inner] for inner in value]
+        return [message for inner in lists for message in inner]
+    if not isinstance(value, dict):
+        return []
+    table = value
     if isinstance(table.get("input"), str):
         table = {**table, "input": [{"role": "user", "content": table["input"]}]}
-    lists = [key for key in _FIELDS["messages"] if isinstance(table.get(key), list)][:1]
-    lists = [
-        "request",
-        "inputs",
-        "input",
-        *lists,
-        "message",
-        "outputs",
-        "output",
-        "response",
-        "choices",
-        "generations",
-    ]
-    found = [[table[key]] if key == "message" else _messages(table[key]) for key in lists if table.get(key)]
+    own = [key for key in _FIELDS["messages"] if isinstance(table.get(key), list)]
     messages: list[Any] = []
-    for part in found:  # an answer may repeat what was asked
-        messages = part if messages and part[: len(messages)] == messages else messages + part
+    for key in (*_FIELDS["request"], *own[:1], *_FIELDS["reply"]):
+        part = [table[key]] if key == "message" and key in table else _messages(table.get(key, []))
+        repeats = (
+            bool(messages) and part[: len(messages)] == messages
+        )  # an answer may hold the request as well
+        messages = part if repeats else messages + part
     return messages
 
 
@@ -313,19 +308,19 @@ class _Call:
 
 
 @dataclass
-class _State:
-    """The turn under way of one agent."""
+class _Open:
+    """A turn under way."""
 
-    prompt: str | None = None  # id of the message with the user's words, and of the one that it follows
+    prompt: str | None = None  # id of the user's message, and of the one before it
     follows: str | None = None
     query: str = ""
     said: list[str] = field(default_factory=list)
     line: int = 0  # of the last words
-    replaced: list[str] = field(default_factory=list)  # what was said before a hook's feedback
+    replaced: list[str] = field(default_factory=list)  # said before a hook's feedback
     calls: list[_Call] = field(default_factory=list)
-    closing: _Call | None = None  # a call that ends the turn, if nothing follows
-    in_text: list[_Call] = field(default_factory=list)  # calls whose results come as the user's next words
-    command: str = ""  # in a fence: a call, if a terminal's answer comes as the user's next words
+    closing: _Call | None = None  # ends the turn, if nothing follows
+    in_text: list[_Call] = field(default_factory=list)  # the user's next words are their results
+    command: str = ""  # in a fence; a call if the user's next words are a terminal's
     unread: int = 0
 
     def turn(self, key: str, said: list[str]) -> Turn:
@@ -339,10 +334,9 @@ class _Track:
     """The turns of one agent."""
 
     def __init__(self, key: str, *, side: bool = False) -> None:
-        self.key, self.side = key, side
-        self.now = _State()
-        self.line = 0
+        self.key, self.side, self.line = key, side, 0
         self.tip: str | None = None  # id of the last message
+        self.now = _Open()
         self.turns: list[tuple[int, str | None, Turn]] = []
 
     def ask(self, words: str, prompt: str | None, follows: str | None) -> None:
@@ -351,7 +345,7 @@ class _Track:
         rewound = prompt is not None and now.prompt not in (None, prompt) and follows == now.follows
         if now.said or now.closing or now.replaced or rewound:
             self.end()
-        elif now.query and not now.query.startswith("/"):  # after a program's command the words are the query
+        elif now.query and not now.query.startswith("/"):  # words after a program's command replace it
             words = f"{now.query}\n\n{words}"
         if not self.now.query:
             self.now.prompt, self.now.follows = prompt, follows
@@ -364,7 +358,7 @@ class _Track:
             self.now.line = self.line
 
     def resume(self) -> None:
-        if self.now.closing:  # the turn goes on
+        if self.now.closing:
             self.now.calls.append(self.now.closing)
             self.now.said, self.now.closing = [], None
 
@@ -378,15 +372,14 @@ class _Track:
 
     def answer(self, call: _Call) -> bool:
         """Give a result to its call, by id, by name or in order; return False if there is none."""
-        calls = self.now.calls + ([self.now.closing] if self.now.closing else [])
-        waiting = [one for one in calls if one.result is None]
-        own = [one for one in waiting if call.key and one.key == call.key]
-        own = own or [one for one in calls[::-1] if call.key and one.key == call.key]
-        free = [one for one in waiting if not (call.key and one.key)]
-        own = own or [one for one in free if one.name == call.name] or free
-        if own:
-            own[0].answer(call.result or "", call.failed)
-        return bool(own)
+        calls = [*self.now.calls, self.now.closing] if self.now.closing else self.now.calls
+        own = [one for one in calls if call.key and one.key == call.key]
+        free = [one for one in calls if one.result is None and not (call.key and one.key)]
+        found = [one for one in own if one.result is None] or own[-1:]
+        found = found or [one for one in free if one.name == call.name] or free
+        if found:
+            found[0].answer(call.result or "", call.failed)
+        return bool(found)
 
     def feedback(self) -> None:
         """Let what is said next replace the answer."""
@@ -394,7 +387,7 @@ class _Track:
         self.now.said, self.now.closing = [], None
 
     def end(self) -> None:
-        now, self.now = self.now, _State()
+        now, self.now = self.now, _Open()
         turn = now.turn(self.key, now.said or ([] if now.closing else now.replaced))
         if turn.response:
             self.turns.append((now.line, now.prompt, turn))
@@ -405,13 +398,13 @@ class _Reader:
 
     def __init__(self, session: str) -> None:
         self.session = session
+        self.nested = False  # in a list of messages
         self.tracks: dict[str, _Track] = {}
         self.track = _Track(session)  # of the last line
         self.own: list[tuple[int, Turn]] = []
-        self.records: dict[
-            str, tuple[int, dict[str, Any]]
-        ] = {}  # messages that later lines may replace, by id
+        self.records: dict[str, tuple[int, dict[str, Any]]] = {}  # by id, as later lines replace them
         self.parents: dict[str, str | None] = {}
+        self.roots: dict[str, str] = {}  # of sidechains without a name
         self.counts: Counter[str] = Counter()
         self.known = 0
 
@@ -420,27 +413,28 @@ class _Reader:
         self.counts[what] += 1
         self.track.now.unread += _is("evidence", looks)
 
+    # -- lines
+
     def read(self, number: int, value: Any) -> None:
         """Read a line, a document, or an element of a list."""
         value = {"messages": value} if isinstance(value, list) else value
         if not isinstance(value, dict):
-            self.unread("lines that are not JSON objects were not read")
+            self.unread("lines not read because they are not JSON objects")
         elif isinstance(value.get("response"), str) and value.keys().isdisjoint(("role", "type")):
             self.own_line(number, value)
-        elif "$set" in value or "$rewindTo" in value or self.is_record(value):
+        elif not value.keys().isdisjoint(("$set", "$rewindTo")) or _is_record(value):
             self.record(number, value)
         elif not self.line(number, value) and not self.conversation(number, value):
             kind = str(_first(value, ("type", "kind", "role")) or ", ".join(list(value)[:4]))
-            if not _is("silent_line", kind) and (
-                number > 1 or _is("evidence", kind)
-            ):  # the first may be a heading
-                self.unread(f"lines of the type {kind[:60]!r} were not read", f"{kind} {' '.join(value)}")
+            silent = _is("silent_line", kind) or _is("silent", kind)
+            if not silent and (number > 1 or _is("evidence", kind)):  # the first line may be a heading
+                self.unread(f"lines of the type {kind[:60]!r} not read", f"{kind} {' '.join(value)}")
 
     def own_line(self, number: int, value: dict[str, Any]) -> None:
         """Read a line of a file of responses."""
         self.known += 1
         inner = _Reader(self.session)
-        inner.conversation(1, {"messages": _list(value.get("messages"))})
+        inner.conversation(1, {"messages": value.get("messages")})
         for call in _list(value.get("tool_calls")):
             inner.block(inner.track, {**call, "type": "tool_call"} if isinstance(call, dict) else call)
         last = inner.reading().last or inner.track.now.turn("", [])
@@ -452,23 +446,16 @@ class _Reader:
         key = _text(value.get("id"))[:400] or hashlib.sha256(told.encode()).hexdigest()[:16]
         self.own.append((number, Turn(key, query, response, last.calls, last.unread)))
 
-    @staticmethod
-    def is_record(value: Mapping[str, Any]) -> bool:
-        kind = value.get("type") in ("user", "gemini", "info", "error", "warning")
-        return (
-            kind and isinstance(value.get("id"), str) and value.keys().isdisjoint(("message", "role", "data"))
-        )
-
     def record(self, number: int, value: dict[str, Any]) -> None:
         """Keep a message of Gemini CLI: a later one of its id replaces it, and a rewind removes it."""
         self.known += 1
         if (target := value.get("$rewindTo")) is not None:
             ids = list(self.records)
             for key in ids[ids.index(target) if target in ids else 0 :]:
-                self.counts["messages of a rewound branch were left out"] += 1
+                self.counts["messages of a rewound branch left out"] += 1
                 del self.records[key]
         for inner in [*_list(_table(value.get("$set")).get("messages")), value]:
-            if isinstance(inner, dict) and self.is_record(inner):
+            if _is_record(_table(inner)):
                 self.records[inner["id"]] = (number, inner)
 
     def line(self, number: int, value: dict[str, Any]) -> bool:
@@ -482,20 +469,19 @@ class _Reader:
             before = value["parentUuid"] or value.get("logicalParentUuid") or ("" if boundary else None)
             self.parents[str(value.get("uuid"))] = before
         role = inner.get("role") or value.get("role") or (kind if kind in _ROLES else None)
-        if kind == "constructor":
+        if kind == "constructor":  # LangChain has the class in its id
             role = str([None, *_list(value.get("id"))][-1])
-        message = role is not None and not inner.keys().isdisjoint(
-            ("content", "parts", "tool_calls", "toolCalls")
-        )
-        event = role is None and not value.keys().isdisjoint(("action", "observation"))
         item = inner.get("type") if inner is not value else kind
         known = (
             _is("call", item) or _is("result", item) or kind in ("response_item", "item.completed", "text")
         )
+        known = known and kind not in ("event_msg", "item.started", "item.updated")
         hook = _table(value.get("attachment"))
         stopped = hook.get("type") == "hook_blocking_error" and "Stop" in str(hook.get("hookEvent"))
-        known = known and kind not in ("event_msg", "item.started", "item.updated")
-        if not (message or event or known or stopped or inner.get("type") == "thread_rolled_back"):
+        rolled_back = inner.get("type") == "thread_rolled_back"
+        message = role is not None and not inner.keys().isdisjoint(_FIELDS["message"])
+        event = not (role or known) and not value.keys().isdisjoint(_FIELDS["event"])
+        if not (message or event or known or stopped or rolled_back):
             return False
         self.known += 1
         track = self.track = self.track_of(number, value)
@@ -503,81 +489,84 @@ class _Reader:
             self.message(track, _ROLES.get(str(role), str(role)), inner, value)
         elif event:
             self.event(track, value)
-        elif stopped:
-            track.feedback()
         elif known:
             self.block(track, inner)
+        elif stopped:
+            track.feedback()
         else:
-            self.roll_back(track, inner.get("num_turns"))
+            turns = inner.get("num_turns")
+            self.roll_back(track, turns if isinstance(turns, int) and turns > 0 else 1)
         return True
 
     def track_of(self, number: int, value: Mapping[str, Any]) -> _Track:
-        agent = value.get("parent_tool_use_id") or (
-            value.get("isSidechain") and (value.get("agentId") or "side")
-        )
+        agent = value.get("parent_tool_use_id")
+        if value.get("isSidechain"):
+            root = self.roots.get(str(value.get("parentUuid")), str(value.get("uuid")))
+            self.roots[str(value.get("uuid"))] = root
+            agent = value.get("agentId") or root
         session = str(value.get("sessionId") or value.get("session_id") or self.session)[:200]
         key = f"{session}/{agent}"[:400] if agent else session
         track = self.tracks.setdefault(key, _Track(key, side=bool(agent)))
         track.line = number
         return track
 
-    def roll_back(self, track: _Track, turns: object) -> None:
-        count = turns if isinstance(turns, int) and turns > 0 else 1
-        self.counts["turns of a rewound branch were left out"] += count
-        under_way, track.now = track.now, _State()
-        count -= bool(under_way.query)
-        del track.turns[max(0, len(track.turns) - count) :]
+    def roll_back(self, track: _Track, turns: int) -> None:
+        self.counts["turns of a rewound branch left out"] += turns
+        turns -= bool(track.now.query)
+        track.now = _Open()
+        del track.turns[max(0, len(track.turns) - turns) :]
 
     def conversation(self, number: int, value: Mapping[str, Any]) -> bool:
         """Read a document that holds messages; return False if it is something else."""
-        messages, before = _messages(value), self.session
-        name = _first(value, ("sessionId", "session_id", "id")) or (
-            before if number < 2 else f"{before}:{number}"
-        )
-        self.session = str(name)[:200]
+        messages, before = _messages(value), (self.session, self.nested)
+        name = _first(value, ("sessionId", "session_id", "id"))
+        if not self.nested and (name or number > 1):
+            self.session = str(name or f"{self.session}:{number}")[:200]
+        self.nested = True
         for place, message in enumerate(messages, start=1):
             self.read(place, message)
         self.flush()
-        self.session = before
+        self.session, self.nested = before
         return bool(messages)
+
+    # -- messages
 
     def message(self, track: _Track, role: str, item: dict[str, Any], line: Mapping[str, Any]) -> None:
         demo = item.get("is_demo") or item.get("message_type") == "demonstration"
-        if demo or line.get("isCompactSummary") or line.get("isReplay") or line.get("isApiErrorMessage"):
+        if demo or any(line.get(key) for key in ("isCompactSummary", "isReplay", "isApiErrorMessage")):
             return
-        content = _first(item, ("content", "parts"))
+        content = _first(item, ("parts", "content"))
         blocks = content if isinstance(content, list) else [] if content is None else [content]
+        has_results = any(_is("result", _kind(_table(block))[0]) for block in blocks)
         track.tip = str(line.get("uuid")) if "parentUuid" in line else None
         if role == "user":
-            self.user(track, blocks, line)
-        elif role == "assistant":
-            if item.get("model") != "<synthetic>":
-                self.assistant(track, blocks, item)
-        elif role == "tool" and any(_is("result", _kind(_table(block))[0]) for block in blocks):
-            for block in blocks:
-                self.block(track, block)
+            self.user(track, blocks, line, has_results=has_results)
+        elif role == "assistant" and item.get("model") != "<synthetic>":
+            self.assistant(track, blocks, item)
         elif role == "tool":
-            self.result(track, {key: given for key, given in item.items() if key != "id"})
-        elif role != "program":
-            self.unread(f"messages of the role {role[:60]!r} were not read", role)
+            results = blocks if has_results else [{**item, "id": None, "type": "tool_result"}]
+            for block in results:
+                self.block(track, block)
+        elif role not in ("assistant", "program"):
+            self.unread(f"messages of the role {role[:60]!r} not read", role)
 
-    def user(self, track: _Track, blocks: list[Any], line: Mapping[str, Any]) -> None:
+    def user(self, track: _Track, blocks: list[Any], line: Mapping[str, Any], *, has_results: bool) -> None:
         texts = [text for text in map(_said, blocks) if text is not None]
-        results = [block for block in blocks if _said(block) is None]
-        for block in results:
-            self.block(track, block)
+        for block in blocks:
+            if _said(block) is None:
+                self.block(track, block)
         told = "\n".join(texts)
         if told.strip() and (track.now.in_text or (track.now.command and _OBSERVATION.match(told))):
             self.observed(track, _PROGRAM.sub("", told))
         elif _FEEDBACK.match(told):
             track.feedback()
         elif not line.get("isMeta"):
-            queries = [query for _, query in _USER_QUERY.findall(told)]
-            words = "\n".join(queries or filter(None, map(_words, texts)))
-            if words and any(_is("result", _kind(_table(block))[0]) for block in results):
-                track.now.query = _kept(
-                    f"{track.now.query}\n\n{words}".strip()
-                )  # beside a result: the same turn
+            inside = _USER_QUERY.findall(told) or (
+                _FROM_CLINE.findall(told) if _RESULT_OF.search(told) else []
+            )
+            words = "\n".join([query for _, query in inside] or filter(None, map(_words, texts)))
+            if words and has_results:  # of the same turn
+                track.now.query = _kept(f"{track.now.query}\n\n{words}".strip())
             elif words:
                 track.ask(words, track.tip, line.get("parentUuid"))
 
@@ -593,44 +582,40 @@ class _Reader:
 
     def assistant(self, track: _Track, blocks: list[Any], item: Mapping[str, Any]) -> None:
         more = _table(item.get("additional_kwargs"))
-        calls = [*_list(_first(item, ("tool_calls", "toolCalls")) or more.get("tool_calls"))]
-        calls += [item["function_call"]] if item.get("function_call") else []
+        calls = _list(_first(item, ("tool_calls", "toolCalls")) or more.get("tool_calls"))
+        calls = [*calls, *filter(None, [item.get("function_call")])]
         track.now.in_text, track.now.command = [], ""
         before = len(track.now.calls)
         for block in [*blocks, *filter(None, [item.get("refusal")])]:
             text = _said(block)
             if text is None:
                 self.block(track, block)
+            elif calls:
+                track.say(_THOUGHT.sub("", text))
             elif item.get("phase") != "commentary":
-                self.spoke(track, text, item.get("action"), in_text=not calls)
+                self.spoke(track, _THOUGHT.sub("", text), item.get("action"))
         known = [(call.key, call.name, call.arguments) for call in track.now.calls[before:]]
         for call in calls:  # some formats repeat those of the blocks
             self.block(track, {**call, "type": "tool_call"} if isinstance(call, dict) else call, but=known)
 
-    def spoke(self, track: _Track, text: str, action: object, *, in_text: bool) -> None:
+    def spoke(self, track: _Track, text: str, action: object) -> None:
         """Take what the assistant said, with the calls that it wrote into its text."""
-        text = _THOUGHT.sub("", text)
         fences = _FENCE.findall(text)
         command = action if isinstance(action, str) else fences[0] if len(fences) == 1 else ""
-        calls = _calls_in(text)
-        if not in_text or not (calls or command.strip()):
-            track.say(text)
-        elif calls:
-            for pattern in _CALLS_IN_TEXT:
-                text = pattern.sub("", text)
-            track.say(text)
-            for name, arguments in calls:
-                track.call(_Call("", name, arguments))
-                track.now.in_text += [] if track.now.closing else track.now.calls[-1:]
-        elif _SUBMITTED.fullmatch(command):
-            track.say(_FENCE.sub("", text))
-            track.call(_Call("", "submit", {}))
-        elif isinstance(action, str):
-            track.call(_Call("", "bash", {"command": _kept(command.strip())}))
-            track.now.in_text = track.now.calls[-1:]
-        else:
-            track.say(text)
-            track.now.command = command
+        calls = [_Call("", name, arguments) for name, arguments in _calls_in(text)]
+        if _SUBMITTED.fullmatch(command):
+            calls, text = [_Call("", "submit", {})], _FENCE.sub("", text)
+        elif isinstance(action, str) and command.strip() and not calls:
+            calls = [_Call("", "bash", {"command": _kept(command.strip())})]
+        for pattern in _CALLS_IN_TEXT:
+            text = pattern.sub("", text)
+        track.say(text)
+        for call in calls:
+            track.call(call)
+        track.now.in_text += [call for call in calls if call is not track.now.closing]
+        track.now.command = "" if calls else command
+
+    # -- blocks
 
     def block(self, track: _Track, block: Any, but: Iterable[tuple[str, str, Any]] = ()) -> None:
         """Take a block or an item: a call, a result, or a text of the assistant."""
@@ -645,7 +630,7 @@ class _Reader:
         elif _is("call", kind) or (kind.startswith("tool-") and "toolCallId" in fields):
             self.call(track, fields, kind, but)
         elif not _is("silent", kind):
-            self.unread(f"blocks of the type {kind[:60]!r} were not read", f"{kind} {' '.join(fields)}")
+            self.unread(f"blocks of the type {kind[:60]!r} not read", f"{kind} {' '.join(fields)}")
 
     def call(
         self, track: _Track, block: dict[str, Any], kind: str, but: Iterable[tuple[str, str, Any]]
@@ -657,45 +642,46 @@ class _Reader:
         if name is None and not _is("unnamed", kind):
             name = re.sub(r"^tool-|_call$", "", kind)
         if not isinstance(name, str) or not name.strip():
-            self.unread("calls without a name were not read", "call")
+            self.unread("calls not read because they have no name", "call")
             return
         call = _Call(_key(block), _kept(name.strip()), _arguments(block))
-        if (call.key, call.name, call.arguments) in but:
-            return
-        track.call(call)
-        value = _first(block, _FIELDS["inside"])
-        if value not in (None, []) or _is("failed", block.get("status")):
-            call.answer(*_result(block, value))
+        if (call.key, call.name, call.arguments) not in but:
+            track.call(call)
+            value = _first(block, _FIELDS["inside"])
+            if value not in (None, []) or _is("failed", block.get("status")):
+                call.answer(*_result(block, value))
 
     def result(self, track: _Track, block: dict[str, Any]) -> None:
         text, failed = _result(block, _first(block, _FIELDS["answer"]))
         call = _Call(_key(block), _text(_first(block, _FIELDS["name"])) or "unknown", {}, text, failed)
         if not track.answer(call):
-            self.counts["results came without their call"] += 1
+            self.counts["results without their call"] += 1
             track.now.calls.append(call)
 
     def event(self, track: _Track, value: dict[str, Any]) -> None:
-        """Take an event of OpenHands."""
-        name = str(_first(value, ("action", "observation")))
-        fields = _table(value.get("args"))
+        """Take an event of OpenHands, whose newer events have tables where the older have names."""
+        fields = _table(_first(value, _FIELDS["event"]))
+        name = str(_first(value, ("tool_name", "action", "observation")))
+        key = str(_first(value, ("tool_call_id", "cause", "id")))
         if name == "message":
-            blocks = [_text(_first(fields, ("content",)) or _first(value, ("content", "message")))]
+            text = _text(_first(fields, ("content",)) or _first(value, ("content", "message")))
             self.message(
-                track, "user" if value.get("source") == "user" else "assistant", {"content": blocks}, {}
+                track, "user" if value.get("source") == "user" else "assistant", {"content": text}, {}
             )
-        elif _is("silent_event", name):
-            return
-        elif "observation" in value:
-            text, failed = _result({**value, "status": name}, value.get("content"))
-            track.answer(_Call(str(value.get("cause") or ""), name, {}, text, failed))
-        else:
-            told = {
-                key: given
-                for key, given in fields.items()
-                if isinstance(given, str | dict) and key != "thought"
+        elif "action" in value and not _is("silent_event", name):
+            more = _table(fields.get("arguments"))
+            given = {
+                key: told
+                for key, told in fields.items()
+                if isinstance(told, str) and key not in ("thought", "kind")
             }
-            name = _text(fields.get("name")) or name
-            track.call(_Call(str(value.get("id")), name, _clean(_table(fields.get("arguments")) or told)))
+            track.call(_Call(key, _text(fields.get("name")) or name, _clean(more or given)))
+        elif not _is("silent_event", name):
+            state = "error" if "error" in value else name
+            text, failed = _result(
+                {**value, **fields, "status": state}, _first(value, ("content", "error")) or fields
+            )
+            track.answer(_Call(key, name, {}, text, failed))
 
     # -- the end
 
@@ -708,29 +694,28 @@ class _Reader:
         """Return what was read."""
         self.flush()
         tracks = sorted(self.tracks.values() or [self.track], key=lambda track: (not track.side, track.line))
-        now = tracks[-1].now
+        now, turns = tracks[-1].now, tracks[-1].turns
         last = now.turn(tracks[-1].key, now.said)
-        if not (now.query or now.calls or now.said or now.closing):
-            last = tracks[-1].turns[-1][2] if tracks[-1].turns else None
+        if now == _Open(unread=now.unread):
+            last = turns[-1][2] if turns else None
         found = list(self.own)
         for track in tracks:
-            calls = bool(track.now.calls)
-            before = len(track.turns)
+            open_calls, before = len(track.now.calls), len(track.turns)
             track.end()
-            self.counts["turns have no response"] += calls and len(track.turns) == before
-            chain, root = self.chain(track.tip)
+            self.counts["turns without a response"] += bool(open_calls) and len(track.turns) == before
+            chain, from_start = self.chain(track.tip)
             for number, prompt, turn in track.turns:
-                own, own_root = self.chain(prompt)
-                if own and prompt not in chain and (own & chain or (root and own_root)):
-                    self.counts["turns of a rewound branch were left out"] += 1
+                own, own_from_start = self.chain(prompt)
+                if own and prompt not in chain and (own & chain or (from_start and own_from_start)):
+                    self.counts["turns of a rewound branch left out"] += 1
                 else:
                     found.append((number, turn))
         found.sort(key=lambda entry: entry[0])
-        notes = tuple(f"{count:,} {what}" for what, count in sorted(self.counts.items()) if count)
+        notes = tuple(f"{what}: {count:,}" for what, count in sorted(self.counts.items()) if count)
         return Reading(tuple(turn for _, turn in found), notes, self.own[-1][1] if self.own else last)
 
     def chain(self, tip: str | None) -> tuple[set[str], bool]:
-        """Return a message and those that it follows, and whether these lead to the beginning of the session."""
+        """Return a message and those that it follows, and whether these lead to the start of the session."""
         chain: set[str] = set()
         while tip in self.parents and tip not in chain:
             chain.add(tip)
@@ -742,13 +727,13 @@ class _Reader:
 
 
 def _values(path: Path, reader: _Reader) -> Iterator[tuple[int, Any]]:
-    """Yield the values of a file with their lines: one a line, or one document."""
+    """Yield the values of a file with their lines: one per line, or one document."""
     broken = ""
     for number, line in input_lines(path):
         if number == 1 and b"\0" in line:
             raise InputError(f"{path}: not read, not a text in UTF-8; {_ALLOWED}")
         if broken and line.strip():  # not the last line, which a session under way may not have finished
-            reader.unread("lines that are not JSON were not read", broken)
+            reader.unread("lines not read because they are not JSON", broken)
             broken = ""
         text = line.decode("utf-8-sig", "replace")
         try:
@@ -761,7 +746,7 @@ def _values(path: Path, reader: _Reader) -> Iterator[tuple[int, Any]]:
                     document = strict_json(read_input(path, _MOST_OF_DOCUMENT))
                     yield 1, document
                     return
-    reader.counts["lines at the end are not JSON, or not finished"] += bool(broken)
+    reader.counts["lines at the end that are not JSON, or not finished"] += bool(broken)
 
 
 def read_turns(path: str | Path) -> Reading:
@@ -778,7 +763,14 @@ def read_turns(path: str | Path) -> Reading:
     except OSError as error:
         if not reader.known:
             raise InputError(f"{path}: not read, {error.strerror}; {_ALLOWED}") from None
-        reader.unread(f"part of the file after line {number} was not read, {error.strerror}", "call")
+        reader.unread(f"part of the file after line {number} not read, {error.strerror}", "call")
     if not reader.known:
         raise InputError(f"{path}: unknown format; {_ALLOWED}")
     return reader.reading()
+
+
+def turn_of(line: Mapping[str, Any]) -> Turn:
+    """Return the turn in a line of a file of responses, which has a ``response``."""
+    reader = _Reader("response")
+    reader.own_line(1, dict(line))
+    return reader.own[0][1]
