@@ -1,21 +1,20 @@
-"""The verdict on the answer that an agent is about to give, for the client that calls a hook at the end of a turn.
+"""The verdict on the answer that an agent is about to give, for clients that call a hook at the end of a turn.
 
-The answer comes with the payload (``last_assistant_message``, ``prompt_response``, ``text``), because the transcript may
-not have it yet; the calls are those of the turn under way in the transcript. An earlier answer is never judged in its
-place, and where the transcript has no such turn yet there is no verdict.
+The answer comes with the payload (``last_assistant_message``, ``prompt_response``, ``text``), since the transcript may
+not have it yet. The calls are those of the turn under way in the transcript. If that isn't there yet either, there is
+no verdict: an earlier answer is never judged in its place.
 
-A client holds its agent up if the hook ends with exit code 0 and prints a JSON decision, in the form that it documents:
+To hold its agent up, the hook ends with exit code 0 and prints a decision in the form that the client documents:
 
-=====================  ==============================================  ==========================================
-client                 event                                           decision
-=====================  ==============================================  ==========================================
-Claude Code, Codex     ``Stop``, ``SubagentStop``                      ``{"decision": "block", "reason": ...}``
-Gemini CLI             ``AfterAgent``                                  ``{"decision": "deny", "reason": ...}``
-Cursor                 ``stop``; ``afterAgentResponse`` only observes  ``{"followup_message": ...}``
-=====================  ==============================================  ==========================================
+====================  ===================================  ==========================================
+Claude Code, Codex    ``Stop``, ``SubagentStop``           ``{"decision": "block", "reason": ...}``
+Gemini CLI            ``AfterAgent``                       ``{"decision": "deny", "reason": ...}``
+Cursor                ``stop`` (``afterAgentResponse``     ``{"followup_message": ...}``
+                      only observes)
+====================  ===================================  ==========================================
 
-Codex refuses a decision with further keys. Exit code 2 would block, so an error of the hook itself ends with 1. An
-answer that was given after a correction is judged as well, but not held up again, or the two would never end.
+Codex refuses further keys in it. Exit code 2 would block as well, so an error of the hook itself ends with 1. An answer
+that was given after a correction is judged, but not held up again, or the two would never end.
 
 Source: *Epistemic Adequacy Design*, phases 2, 3 and 5.
 """
@@ -23,7 +22,7 @@ Source: *Epistemic Adequacy Design*, phases 2, 3 and 5.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -31,24 +30,24 @@ from solvent.adequacy.calls import Call
 from solvent.adequacy.transcripts import Turn, read_turns, turn_of
 from solvent.files import InputError, strict_json
 
-__all__ = ["MARK", "VERDICTS", "Decision", "Scored", "judge_payload"]
+__all__ = ["CORRECTION", "MARK", "VERDICTS", "Decision", "Scored", "judge_payload"]
 
 VERDICTS = ("accept", "accept", "review", "reject")
 """The verdict for each score, as the lab's gate has it."""
 MARK = "Epistemic adequacy:"
 """Beginning of a correction, by which ``transcripts`` knows that no user wrote it."""
+CORRECTION = "Prior response made definitive claims from limited evidence. Hedge when evidence is partial."
+"""The document's correction."""
 
 _ANSWERS = ("last_assistant_message", "prompt_response", "text")
-_CORRECTION = "Prior response made definitive claims from limited evidence. Hedge when evidence is partial."
+_PROGRAM = ("API Error", "No response requested.")
 
 
 class Scored(Protocol):
-    """What a scorer returns."""
+    """What a scorer returns: at least a score of 0 to 3, and the rule behind it."""
 
-    @property
-    def score(self) -> int: ...
-    @property
-    def rule(self) -> str: ...
+    score: int
+    rule: str
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Decision:
 
     verdict: str | None = None
     turn: Turn | None = None
-    scored: Scored | None = None
+    scored: Any = None
     blocks: bool = False
     output: str = ""
     message: str = ""
@@ -76,79 +75,63 @@ class Decision:
 
 def judge_payload(
     payload: bytes | str,
-    score: Callable[[str, Sequence[Call], str], Scored],
+    score: Callable[[str, Sequence[Call], str], Any],
     *,
     act: bool = False,
-    correction: Callable[[Scored], str] = lambda scored: _CORRECTION,
+    correction: Callable[[Any], str] = lambda _: CORRECTION,
 ) -> Decision:
     """Judge the answer in a hook's payload, or a line of a file of responses.
 
     Args:
         payload: the JSON object that the client gives on standard input.
-        score: returns the score of a response, its calls and its query.
+        score: returns what it found (``Scored``) about a response, its calls and its query.
         act: ask the client to go on if the verdict is reject; else nothing follows from it.
-        correction: returns what the agent is told then.
+        correction: returns what the agent is told then, from what the scorer found.
     """
     try:
         fields = strict_json(payload)
-        if not isinstance(fields, dict):
-            raise InputError("payload: not a JSON object; allowed: what a client gives its hooks")
         turn = _turn_of(fields)
     except ValueError as error:
-        return Decision(message=f"{error}", exit_code=1)
+        return Decision(message=str(error), exit_code=1)
     if isinstance(turn, str):
         return Decision(message=turn)
-    scored = score(turn.response, turn.calls, turn.query)
+    scored: Scored = score(turn.response, turn.calls, turn.query)
     verdict = VERDICTS[scored.score]
     if turn.unread and verdict != "accept":
         return Decision(
-            message=f"no verdict: {turn.unread} blocks of the turn were not read", turn=turn, scored=scored
+            None, turn, scored, message=f"no verdict: {turn.unread} blocks of the turn were not read"
         )
-    event = str(fields.get("hook_event_name", ""))
+    event = fields.get("hook_event_name")
     blocks = (
         act and verdict == "reject" and not fields.get("stop_hook_active") and event != "afterAgentResponse"
     )
-    reason = f"{MARK} {correction(scored)}"
-    told: dict[str, Any] = {
-        "verdict": verdict,
-        "score": scored.score,
-        "rule": scored.rule,
-        "response": turn.response,
-    }
+    told = {"verdict": verdict, "score": scored.score, "rule": scored.rule, "response": turn.response}
     if event and "turn_id" in fields:  # Codex
         told = {}
     if blocks:
-        told |= {"followup_message": reason} if event == "stop" else {}
-        told |= (
-            {"decision": "deny" if event == "AfterAgent" else "block", "reason": reason}
-            if event != "stop"
-            else {}
-        )
+        reason = f"{MARK} {correction(scored)}"
+        decision = {"decision": "deny" if event == "AfterAgent" else "block", "reason": reason}
+        told |= {"followup_message": reason} if event == "stop" else decision
     return Decision(verdict, turn, scored, blocks, json.dumps(told) if told else "")
 
 
-def _turn_of(fields: Mapping[str, Any]) -> Turn | str:
+def _turn_of(fields: Any) -> Turn | str:
     """Return the turn to judge, or why there is none."""
+    if not isinstance(fields, dict):
+        raise InputError("payload: not a JSON object; allowed: what a client gives its hooks")
     if "hook_event_name" not in fields and isinstance(fields.get("response"), str):
         return turn_of(fields)
-    answer = next(
-        (fields[key] for key in _ANSWERS if isinstance(fields.get(key), str) and fields[key].strip()), ""
-    )
+    answers = [fields[key].strip() for key in _ANSWERS if isinstance(fields.get(key), str)]
+    answer = next((text for text in answers if text and not text.startswith(_PROGRAM)), "")
     key = "agent_transcript_path" if fields.get("hook_event_name") == "SubagentStop" else "transcript_path"
     path = fields.get(key)
     if not isinstance(path, str) or not path.strip():
         return f"no verdict: {key} names no transcript, so the calls of the turn are unknown"
-    reading = read_turns(path)
-    turn = reading.last
+    turn = read_turns(path).last
     if turn is None or not (answer or turn.response):
         return f"no verdict: no response in the transcript yet, {path}"
-    if answer and turn.response and not fields.get("stop_hook_active") and not _same(answer, turn.response):
+    one, other = " ".join(answer.split()), " ".join(turn.response.split())
+    if not (one in other or other in one or fields.get("stop_hook_active")):
         return f"no verdict: the transcript has an earlier answer and not this turn yet, {path}"
     query = turn.query or str(fields.get("prompt") or "")
     return Turn(turn.id, query, answer or turn.response, turn.calls, turn.unread)
-
-
-def _same(one: str, other: str) -> bool:
-    """Return whether a text holds the other, but for spaces."""
-    one, other = " ".join(one.split()), " ".join(other.split())
-    return one in other or other in one

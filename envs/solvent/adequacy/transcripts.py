@@ -3,8 +3,8 @@
 A file is JSON lines or one JSON document. ``shapes.toml`` lists what roles, fields and kinds are called in the formats:
 
 - a line of a file of responses: ``{response, query?, id?, tool_calls | messages}``;
-- messages ``{role, content | parts}``, bare, in an envelope or in a list: Claude Code and its SDK's stream, Codex of both
-  ages, chat completions, Responses, Messages, Bedrock Converse, Gemini CLI, Qwen Code, Cursor, LangChain, AI SDK;
+- messages ``{role, content | parts}``, bare, in an envelope or in a list: Claude Code and its SDK's stream, Codex, chat
+  completions, Responses, Messages, Bedrock Converse, Gemini CLI, Qwen Code, Cursor, LangChain, AI SDK;
 - events ``{action | observation}``: OpenHands;
 - calls in text: elements (Cline, Roo Code), ``<tool_call>``, ``<function=>``, commands (SWE-agent, mini-swe-agent).
 
@@ -12,7 +12,7 @@ A turn begins with the user's words and ends before the next. Its response is wh
 that arrive before there is an answer belong to the same turn, and so does an answer that a hook's feedback asked for,
 which replaces the one before. What a known program writes in the user's name is nobody's words.
 
-What is not understood is counted in ``Reading.notes``, and makes its turn ``unread`` if it looks like a call or a result.
+What is not understood is counted in ``Reading.notes``. If it looks like a call or a result, its turn is ``unread``.
 
 Source: *Epistemic Adequacy Design*, phase 2. Known approximation: a response that rests on the calls of an earlier turn
 is read without them, as the source has it ("in the same turn").
@@ -20,7 +20,6 @@ is read without them, as the source has it ("in the same turn").
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import tomllib
@@ -82,33 +81,11 @@ class Reading:
 # -- shapes
 
 _SHAPES = tomllib.loads(Path(__file__).with_name("shapes.toml").read_text(encoding="utf-8"))
-_FIELDS, _TEXTS = _SHAPES["fields"], _SHAPES["texts"]
+_FIELDS = _SHAPES["fields"]
 _ROLES = {name: role for role, names in _SHAPES["roles"].items() for name in names}
 _KINDS = {name: re.compile(pattern) for name, pattern in _SHAPES["kinds"].items()}
-
-_ELEMENTS = "|".join(_TEXTS["elements"].split())
-_CALLS_IN_TEXT = (
-    re.compile(r"<tool_call>()\s*(\{.*?\})\s*</tool_call>", re.DOTALL),
-    re.compile(r"<(?:function=|invoke name=\")([\w.-]+)\"?>(.*?)</(?:function|invoke)>", re.DOTALL),
-    re.compile(rf"<({_ELEMENTS})>(.*?)(?:</\1>|\Z)", re.DOTALL),
-)
-_PARAMETER = re.compile(
-    r"<(?:parameter=|parameter name=\")?([\w.-]+)\"?>\s*(.*?)\s*</(?:parameter|\1)>", re.DOTALL
-)
-_FENCE = re.compile(r"```(?:bash|sh|shell|mswea_bash_command)?[ \t]*\n(.*?)\n?```", re.DOTALL)
-_SUBMITTED = re.compile(r"\s*(submit|(echo )?['\"]?COMPLETE_TASK_AND_SUBMIT.*)\s*", re.DOTALL)
-_THOUGHT = re.compile(r"<(think|thinking)>.*?</\1>", re.DOTALL)
-_RESULT_OF = re.compile(r"^\[\w+(?: [^\n]*)?\] Result:[ \t]*\n?", re.MULTILINE)
-_TOOL_RESPONSE = re.compile(r"<tool_response>\s*(.*?)\s*</tool_response>", re.DOTALL)
-_OBSERVATION = re.compile(_TEXTS["observation"], re.DOTALL | re.IGNORECASE | re.MULTILINE)
-_EXIT = re.compile(_TEXTS["exit"], re.MULTILINE)
-_PROGRAM = re.compile(rf"<({'|'.join(_TEXTS['program'].split())})(?=[\s>])[^>]*>.*?</\1[^>]*>", re.DOTALL)
-_PROGRAM_BEGINS = re.compile(rf"\s*\[?({'|'.join(_TEXTS['begins'])})")
-_FEEDBACK = re.compile(rf"\s*({_TEXTS['feedback']})", re.IGNORECASE)
-_COMMAND = re.compile(r"<(command-name|command-args)>\s*(.*?)\s*</\1>", re.DOTALL)
-_USER_QUERY = re.compile(r"<(user_query)>\s*(.*?)\s*</\1>", re.DOTALL)
-_FROM_CLINE = re.compile(r"<(feedback|user_message|answer|task)>\s*(.*?)\s*</\1>", re.DOTALL)
-_CODEX_REQUEST = re.compile(r".*^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
+_PATTERNS = {name: re.compile(pattern) for name, pattern in _SHAPES["patterns"].items()}
+_CALLS_IN_TEXT = [_PATTERNS[name] for name in ("call_json", "call_function", "call_element")]
 
 
 def _is(kind: str, told: object) -> bool:
@@ -135,13 +112,10 @@ def _key(item: Mapping[str, Any]) -> str:
 def _kept(text: str) -> str:
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()  # half a pair of surrogates can't be printed
-    half = MOST_KEPT // 2
-    left_out = len(text) - MOST_KEPT
-    return (
-        text
-        if left_out <= 0
-        else f"{text[:half]}\n[... {left_out:,} characters left out ...]\n{text[-half:]}"
-    )
+    left_out, half = len(text) - MOST_KEPT, MOST_KEPT // 2
+    if left_out <= 0:
+        return text
+    return f"{text[:half]}\n[... {left_out:,} characters left out ...]\n{text[-half:]}"
 
 
 def _clean(value: Any) -> Any:
@@ -196,10 +170,9 @@ def _result(item: Mapping[str, Any], value: Any) -> tuple[str, bool | None]:
     flags += [True for state in states if _is("failed", state)]
     for name in ("extras", "metadata"):
         tables += [_table(table.get(name)) for table in tables]
-    code = next(
-        (code for code in (_first(table, _FIELDS["code"]) for table in tables) if isinstance(code, int)), None
-    )
-    if code is None and (told := _EXIT.search(text)):
+    codes = [_first(table, _FIELDS["code"]) for table in tables]
+    code = next((code for code in codes if isinstance(code, int)), None)
+    if code is None and (told := _PATTERNS["exit"].search(text)):
         code = int(next(filter(None, told.groups())))
     elif code:
         text = f"Exit code {code}\n{text}"
@@ -213,25 +186,18 @@ def _kind(block: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     kind = block.get("type")
     if isinstance(kind, str) and kind != "tool-invocation":
         return kind, block
-    inner = next((key for key in _FIELDS["wrapper"] if isinstance(block.get(key), dict)), None)
-    return (
-        (inner, {"id": block.get("id"), **block[inner]})
-        if inner
-        else (" ".join(list(block)[:4]) or "none", block)
-    )
+    for key in _FIELDS["wrapper"]:
+        if isinstance(block.get(key), dict):
+            return key, {"id": block.get("id"), **block[key]}
+    return " ".join(list(block)[:4]) or "none", block
 
 
 def _said(block: Any) -> str | None:
     """Return the words of a text block, none for a thought; None for another block."""
     if isinstance(block, str):
         return block
-    text = _first(_table(block), ("text", "refusal"))
-    kind = _table(block).get("type", "text")
-    if (
-        not isinstance(text, str)
-        or not isinstance(kind, str)
-        or not re.search(r"text$|refusal|agent_message", kind)
-    ):
+    text, kind = _first(_table(block), ("text", "refusal")), _table(block).get("type", "text")
+    if not isinstance(text, str) or not _is("text", kind):
         return None
     return "" if block.get("thought") else text
 
@@ -244,11 +210,15 @@ def _is_record(value: Mapping[str, Any]) -> bool:
 
 def _words(text: str) -> str:
     """Return the user's own words in a text."""
-    if command := _COMMAND.findall(text):
+    if command := _PATTERNS["command"].findall(text):
         return " ".join(found for _, found in command if found)
-    text = _PROGRAM.sub("", _CODEX_REQUEST.sub("", _RESULT_OF.sub("", text))).strip()
-    task = _FROM_CLINE.fullmatch(text)
-    return "" if _PROGRAM_BEGINS.match(text) else task[2] if task else text
+    text = (
+        _PATTERNS["program"]
+        .sub("", _PATTERNS["codex_request"].sub("", _PATTERNS["result_of"].sub("", text)))
+        .strip()
+    )
+    task = _PATTERNS["from_cline"].fullmatch(text)
+    return "" if _PATTERNS["program_begins"].match(text) else task[2] if task else text
 
 
 def _calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
@@ -257,7 +227,7 @@ def _calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
     for pattern in _CALLS_IN_TEXT:
         for name, inner in pattern.findall(text):
             told = _table(_decoded(inner))
-            parameters = _clean(dict(_PARAMETER.findall(inner)))
+            parameters = _clean(dict(_PATTERNS["parameter"].findall(inner)))
             if isinstance(told.get("name"), str):
                 calls.append((told["name"], _arguments(told)))
             elif name and (parameters or not inner.strip()):
@@ -279,14 +249,14 @@ def _messages(value: Any) -> list[Any]:
     messages: list[Any] = []
     for key in (*_FIELDS["request"], *own[:1], *_FIELDS["reply"]):
         part = [table[key]] if key == "message" and key in table else _messages(table.get(key, []))
-        repeats = (
-            bool(messages) and part[: len(messages)] == messages
-        )  # an answer may hold the request as well
+        repeats = bool(messages) and part[: len(messages)] == messages  # the request with its answer
         messages = part if repeats else messages + part
     return messages
 
 
 # -- turns
+
+_Told = tuple[str, str, dict[str, Any]]
 
 
 @dataclass
@@ -302,6 +272,10 @@ class _Call:
     def answer(self, text: str, failed: bool | None) -> None:
         self.result = text if self.result is None else _kept(f"{self.result}\n{text}")
         self.failed = failed if self.failed is None else self.failed or failed
+
+    @property
+    def told(self) -> _Told:
+        return self.key, self.name, self.arguments
 
     def done(self) -> Call:
         return Call(self.name, self.arguments, self.result or "", self.failed, self.result is not None)
@@ -440,10 +414,7 @@ class _Reader:
         last = inner.reading().last or inner.track.now.turn("", [])
         self.counts += inner.counts
         query, response = _kept(_text(value.get("query"))) or last.query, _kept(value["response"])
-        told = json.dumps(
-            [response, query, [(call.name, repr(call.arguments), call.result) for call in last.calls]]
-        )
-        key = _text(value.get("id"))[:400] or hashlib.sha256(told.encode()).hexdigest()[:16]
+        key = _kept(_text(value.get("id")))[:400] or f"{self.session}:{number}"
         self.own.append((number, Turn(key, query, response, last.calls, last.unread)))
 
     def record(self, number: int, value: dict[str, Any]) -> None:
@@ -467,15 +438,13 @@ class _Reader:
         if "parentUuid" in value:
             boundary = value.get("isCompactSummary") or value.get("subtype") == "compact_boundary"
             before = value["parentUuid"] or value.get("logicalParentUuid") or ("" if boundary else None)
-            self.parents[str(value.get("uuid"))] = before
+            self.parents[str(value.get("uuid"))] = None if before is None else str(before)
         role = inner.get("role") or value.get("role") or (kind if kind in _ROLES else None)
         if kind == "constructor":  # LangChain has the class in its id
             role = str([None, *_list(value.get("id"))][-1])
         item = inner.get("type") if inner is not value else kind
-        known = (
-            _is("call", item) or _is("result", item) or kind in ("response_item", "item.completed", "text")
-        )
-        known = known and kind not in ("event_msg", "item.started", "item.updated")
+        known = _is("call", item) or _is("result", item) or _is("item_line", kind)
+        known = known and not _is("update_line", kind)
         hook = _table(value.get("attachment"))
         stopped = hook.get("type") == "hook_blocking_error" and "Stop" in str(hook.get("hookEvent"))
         rolled_back = inner.get("type") == "thread_rolled_back"
@@ -504,7 +473,7 @@ class _Reader:
             root = self.roots.get(str(value.get("parentUuid")), str(value.get("uuid")))
             self.roots[str(value.get("uuid"))] = root
             agent = value.get("agentId") or root
-        session = str(value.get("sessionId") or value.get("session_id") or self.session)[:200]
+        session = _kept(str(_first(value, ("sessionId", "session_id")) or self.session))[:200]
         key = f"{session}/{agent}"[:400] if agent else session
         track = self.tracks.setdefault(key, _Track(key, side=bool(agent)))
         track.line = number
@@ -521,7 +490,7 @@ class _Reader:
         messages, before = _messages(value), (self.session, self.nested)
         name = _first(value, ("sessionId", "session_id", "id"))
         if not self.nested and (name or number > 1):
-            self.session = str(name or f"{self.session}:{number}")[:200]
+            self.session = _kept(str(name or f"{self.session}:{number}"))[:200]
         self.nested = True
         for place, message in enumerate(messages, start=1):
             self.read(place, message)
@@ -556,14 +525,15 @@ class _Reader:
             if _said(block) is None:
                 self.block(track, block)
         told = "\n".join(texts)
-        if told.strip() and (track.now.in_text or (track.now.command and _OBSERVATION.match(told))):
-            self.observed(track, _PROGRAM.sub("", told))
-        elif _FEEDBACK.match(told):
+        if told.strip() and (
+            track.now.in_text or (track.now.command and _PATTERNS["observation"].match(told))
+        ):
+            self.observed(track, _PATTERNS["program"].sub("", told))
+        elif _PATTERNS["feedback"].match(told):
             track.feedback()
         elif not line.get("isMeta"):
-            inside = _USER_QUERY.findall(told) or (
-                _FROM_CLINE.findall(told) if _RESULT_OF.search(told) else []
-            )
+            cline = _PATTERNS["result_of"].search(told)
+            inside = _PATTERNS["from_cline" if cline else "user_query"].findall(told)
             words = "\n".join([query for _, query in inside] or filter(None, map(_words, texts)))
             if words and has_results:  # of the same turn
                 track.now.query = _kept(f"{track.now.query}\n\n{words}".strip())
@@ -575,7 +545,7 @@ class _Reader:
         if not track.now.in_text:
             track.call(_Call("", "bash", {"command": _kept(track.now.command)}))
             track.now.in_text = track.now.calls[-1:]
-        pieces = _RESULT_OF.split(text)[1:] or _TOOL_RESPONSE.findall(text) or [text]
+        pieces = _PATTERNS["result_of"].split(text)[1:] or _PATTERNS["tool_response"].findall(text) or [text]
         for call, piece in zip(track.now.in_text, pieces, strict=False):
             call.answer(*_result({}, piece.strip()))
         track.now.in_text, track.now.command = [], ""
@@ -591,20 +561,20 @@ class _Reader:
             if text is None:
                 self.block(track, block)
             elif calls:
-                track.say(_THOUGHT.sub("", text))
+                track.say(_PATTERNS["thought"].sub("", text))
             elif item.get("phase") != "commentary":
-                self.spoke(track, _THOUGHT.sub("", text), item.get("action"))
-        known = [(call.key, call.name, call.arguments) for call in track.now.calls[before:]]
+                self.spoke(track, _PATTERNS["thought"].sub("", text), item.get("action"))
+        known = [call.told for call in track.now.calls[before:]]
         for call in calls:  # some formats repeat those of the blocks
             self.block(track, {**call, "type": "tool_call"} if isinstance(call, dict) else call, but=known)
 
     def spoke(self, track: _Track, text: str, action: object) -> None:
         """Take what the assistant said, with the calls that it wrote into its text."""
-        fences = _FENCE.findall(text)
+        fences = _PATTERNS["fence"].findall(text)
         command = action if isinstance(action, str) else fences[0] if len(fences) == 1 else ""
         calls = [_Call("", name, arguments) for name, arguments in _calls_in(text)]
-        if _SUBMITTED.fullmatch(command):
-            calls, text = [_Call("", "submit", {})], _FENCE.sub("", text)
+        if _PATTERNS["submitted"].fullmatch(command):
+            calls, text = [_Call("", "submit", {})], _PATTERNS["fence"].sub("", text)
         elif isinstance(action, str) and command.strip() and not calls:
             calls = [_Call("", "bash", {"command": _kept(command.strip())})]
         for pattern in _CALLS_IN_TEXT:
@@ -617,7 +587,7 @@ class _Reader:
 
     # -- blocks
 
-    def block(self, track: _Track, block: Any, but: Iterable[tuple[str, str, Any]] = ()) -> None:
+    def block(self, track: _Track, block: Any, but: Iterable[_Told] = ()) -> None:
         """Take a block or an item: a call, a result, or a text of the assistant."""
         if (text := _said(block)) is not None:
             track.say(text)
@@ -626,18 +596,17 @@ class _Reader:
         if kind == "message":
             self.message(track, _ROLES.get(str(fields.get("role")), "program"), fields, fields)
         elif _is("result", kind):
-            self.result(track, fields)
+            name = _text(_first(fields, _FIELDS["name"])) or "unknown"
+            told = _result(fields, _first(fields, _FIELDS["answer"]))
+            self.result(track, _Call(_key(fields), name, {}, *told))
         elif _is("call", kind) or (kind.startswith("tool-") and "toolCallId" in fields):
             self.call(track, fields, kind, but)
         elif not _is("silent", kind):
             self.unread(f"blocks of the type {kind[:60]!r} not read", f"{kind} {' '.join(fields)}")
 
-    def call(
-        self, track: _Track, block: dict[str, Any], kind: str, but: Iterable[tuple[str, str, Any]]
-    ) -> None:
-        block = block | next(
-            (block[key] for key in _FIELDS["nested"] if isinstance(block.get(key), dict)), {}
-        )
+    def call(self, track: _Track, block: dict[str, Any], kind: str, but: Iterable[_Told]) -> None:
+        nested = [block[key] for key in _FIELDS["nested"] if isinstance(block.get(key), dict)]
+        block = block | (nested[0] if nested else {})
         name = _first(block, _FIELDS["name"])
         if name is None and not _is("unnamed", kind):
             name = re.sub(r"^tool-|_call$", "", kind)
@@ -645,15 +614,13 @@ class _Reader:
             self.unread("calls not read because they have no name", "call")
             return
         call = _Call(_key(block), _kept(name.strip()), _arguments(block))
-        if (call.key, call.name, call.arguments) not in but:
+        if call.told not in but:
             track.call(call)
             value = _first(block, _FIELDS["inside"])
             if value not in (None, []) or _is("failed", block.get("status")):
                 call.answer(*_result(block, value))
 
-    def result(self, track: _Track, block: dict[str, Any]) -> None:
-        text, failed = _result(block, _first(block, _FIELDS["answer"]))
-        call = _Call(_key(block), _text(_first(block, _FIELDS["name"])) or "unknown", {}, text, failed)
+    def result(self, track: _Track, call: _Call) -> None:
         if not track.answer(call):
             self.counts["results without their call"] += 1
             track.now.calls.append(call)
@@ -662,26 +629,24 @@ class _Reader:
         """Take an event of OpenHands, whose newer events have tables where the older have names."""
         fields = _table(_first(value, _FIELDS["event"]))
         name = str(_first(value, ("tool_name", "action", "observation")))
-        key = str(_first(value, ("tool_call_id", "cause", "id")))
+        key = str(_first(value, ("tool_call_id", "cause")) or "")
         if name == "message":
-            text = _text(_first(fields, ("content",)) or _first(value, ("content", "message")))
-            self.message(
-                track, "user" if value.get("source") == "user" else "assistant", {"content": text}, {}
-            )
-        elif "action" in value and not _is("silent_event", name):
+            text = _text(_first({**value, **fields}, ("content", "message")))
+            role = "user" if value.get("source") == "user" else "assistant"
+            self.message(track, role, {"content": text}, {})
+        elif _is("silent_event", name):
+            return
+        elif "action" in value:
             more = _table(fields.get("arguments"))
             given = {
-                key: told
-                for key, told in fields.items()
-                if isinstance(told, str) and key not in ("thought", "kind")
+                name: told for name, told in fields.items() if isinstance(told, str) and name != "thought"
             }
+            key = key or str(value.get("id"))
             track.call(_Call(key, _text(fields.get("name")) or name, _clean(more or given)))
-        elif not _is("silent_event", name):
-            state = "error" if "error" in value else name
-            text, failed = _result(
-                {**value, **fields, "status": state}, _first(value, ("content", "error")) or fields
-            )
-            track.answer(_Call(key, name, {}, text, failed))
+        else:
+            item = {**value, **fields, "status": "error" if "error" in value else name}
+            told = _result(item, _first(value, ("content", "error")) or fields)
+            self.result(track, _Call(key, name, {}, *told))
 
     # -- the end
 
@@ -695,7 +660,7 @@ class _Reader:
         self.flush()
         tracks = sorted(self.tracks.values() or [self.track], key=lambda track: (not track.side, track.line))
         now, turns = tracks[-1].now, tracks[-1].turns
-        last = now.turn(tracks[-1].key, now.said)
+        last: Turn | None = now.turn(tracks[-1].key, now.said)
         if now == _Open(unread=now.unread):
             last = turns[-1][2] if turns else None
         found = list(self.own)
@@ -705,8 +670,8 @@ class _Reader:
             self.counts["turns without a response"] += bool(open_calls) and len(track.turns) == before
             chain, from_start = self.chain(track.tip)
             for number, prompt, turn in track.turns:
-                own, own_from_start = self.chain(prompt)
-                if own and prompt not in chain and (own & chain or (from_start and own_from_start)):
+                own, own_from_start = (set(), False) if prompt in chain else self.chain(prompt)
+                if own & chain or (from_start and own_from_start):  # the user went back behind it
                     self.counts["turns of a rewound branch left out"] += 1
                 else:
                     found.append((number, turn))
@@ -728,24 +693,27 @@ class _Reader:
 
 def _values(path: Path, reader: _Reader) -> Iterator[tuple[int, Any]]:
     """Yield the values of a file with their lines: one per line, or one document."""
-    broken = ""
+    broken, first = "", True
     for number, line in input_lines(path):
-        if number == 1 and b"\0" in line:
+        if first and b"\0" in line:
             raise InputError(f"{path}: not read, not a text in UTF-8; {_ALLOWED}")
-        if broken and line.strip():  # not the last line, which a session under way may not have finished
+        if broken:  # not the last line, which a session under way may not have finished
             reader.unread("lines not read because they are not JSON", broken)
             broken = ""
-        text = line.decode("utf-8-sig", "replace")
+        text = line.decode("utf-8-sig", "replace").strip()
+        reader.counts["lines with bytes that are not UTF-8"] += (
+            "\ufffd" in text and b"\xef\xbf\xbd" not in line
+        )
         try:
-            if text.strip():
+            if text:
                 yield number, strict_json(text)
         except ValueError:
             broken = text
-            if not reader.known and text.lstrip()[:1] in ("{", "["):
+            if first and text[0] in "{[":
                 with suppress(ValueError):
-                    document = strict_json(read_input(path, _MOST_OF_DOCUMENT))
-                    yield 1, document
+                    yield 1, strict_json(read_input(path, _MOST_OF_DOCUMENT))
                     return
+        first = first and not text
     reader.counts["lines at the end that are not JSON, or not finished"] += bool(broken)
 
 
@@ -765,7 +733,8 @@ def read_turns(path: str | Path) -> Reading:
             raise InputError(f"{path}: not read, {error.strerror}; {_ALLOWED}") from None
         reader.unread(f"part of the file after line {number} not read, {error.strerror}", "call")
     if not reader.known:
-        raise InputError(f"{path}: unknown format; {_ALLOWED}")
+        what = "unknown format" if number else "neither JSON lines nor one JSON document"
+        raise InputError(f"{path}: {what}; {_ALLOWED}")
     return reader.reading()
 
 
