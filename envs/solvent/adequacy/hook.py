@@ -131,7 +131,7 @@ def _turn_of(fields: Any) -> Turn | str:
     if turn is None or not (answer or turn.response):
         return f"no verdict: no response in the transcript yet, {path}"
     one, other = " ".join(answer.split()), " ".join(turn.response.split())
-    if not (one in other or other in one or fields.get("stop_hook_active")):
+    if not (one.endswith(other) or other.endswith(one) or fields.get("stop_hook_active")):
         return f"no verdict: the transcript has an earlier answer and not this turn yet, {path}"
     query = turn.query or str(fields.get("prompt") or "")
     return Turn(turn.id, query, answer or turn.response, turn.calls, turn.unread)
