@@ -338,7 +338,8 @@ class _Track:
 
     def call(self, call: _Call) -> None:
         self.resume()
-        if _is("closing", call.name):
+        command = call.arguments.get("command")
+        if _is("closing", call.name) or _PATTERNS["submitted"].fullmatch(str(command)):
             self.now.closing, self.now.line = call, self.line
         else:
             self.now.calls.append(call)
@@ -439,7 +440,8 @@ class _Reader:
             boundary = value.get("isCompactSummary") or value.get("subtype") == "compact_boundary"
             before = value["parentUuid"] or value.get("logicalParentUuid") or ("" if boundary else None)
             self.parents[str(value.get("uuid"))] = None if before is None else str(before)
-        role = inner.get("role") or value.get("role") or (kind if kind in _ROLES else None)
+        source = value.get("source") if kind == "MessageEvent" else kind
+        role = inner.get("role") or value.get("role") or (source if str(source) in _ROLES else None)
         if kind == "constructor":  # LangChain has the class in its id
             role = str([None, *_list(value.get("id"))][-1])
         item = inner.get("type") if inner is not value else kind
@@ -629,7 +631,7 @@ class _Reader:
         """Take an event of OpenHands, whose newer events have tables where the older have names."""
         fields = _table(_first(value, _FIELDS["event"]))
         name = str(_first(value, ("tool_name", "action", "observation")))
-        key = str(_first(value, ("tool_call_id", "cause")) or "")
+        key = str(_first(value, ("tool_call_id", "cause", "action_id")) or "")
         if name == "message":
             text = _text(_first({**value, **fields}, ("content", "message")))
             role = "user" if value.get("source") == "user" else "assistant"
