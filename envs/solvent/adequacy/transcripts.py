@@ -20,18 +20,19 @@ is read without them, as the source has it ("in the same turn").
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from solvent.adequacy.calls import Call
-from solvent.files import InputError, input_lines, read_input, strict_json
+from solvent.files import InputError, read_input, strict_json
 
 __all__ = ["MOST_CALLS", "MOST_KEPT", "Reading", "Turn", "read_turns", "turn_of"]
 
@@ -40,7 +41,7 @@ MOST_CALLS = 500
 MOST_KEPT = 20_000
 """Characters kept of a text, half of them from its end."""
 
-_MOST_OF_DOCUMENT = 2**27
+_MOST_OF_FILE = 2**30
 _ALLOWED = "allowed: a transcript in a known format, or JSON lines with response and tool_calls"
 
 
@@ -195,11 +196,11 @@ def _kind(block: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def _said(block: Any) -> str | None:
     """Return the words of a text block, none for a thought; None for another block."""
     if isinstance(block, str):
-        return block
+        return _kept(block)
     text, kind = _first(_table(block), ("text", "refusal")), _table(block).get("type", "text")
     if not isinstance(text, str) or not _is("text", kind):
         return None
-    return "" if block.get("thought") else text
+    return "" if block.get("thought") else _kept(text)
 
 
 def _is_record(value: Mapping[str, Any]) -> bool:
@@ -408,15 +409,15 @@ class _Reader:
     def own_line(self, number: int, value: dict[str, Any]) -> None:
         """Read a line of a file of responses."""
         self.known += 1
+        calls = {"role": "assistant", "content": "", "tool_calls": value.get("tool_calls")}
         inner = _Reader(self.session)
-        inner.conversation(1, {"messages": value.get("messages")})
-        for call in _list(value.get("tool_calls")):
-            inner.block(inner.track, {**call, "type": "tool_call"} if isinstance(call, dict) else call)
-        last = inner.reading().last or inner.track.now.turn("", [])
+        for message in (*_list(value.get("messages")), calls):
+            inner.read(number, message)
         self.counts += inner.counts
-        query, response = _kept(_text(value.get("query"))) or last.query, _kept(value["response"])
+        last = inner.reading().last or Turn("", "", "")
         key = _kept(_text(value.get("id")))[:400] or f"{self.session}:{number}"
-        self.own.append((number, Turn(key, query, response, last.calls, last.unread)))
+        query = _kept(_text(value.get("query"))) or last.query
+        self.own.append((number, replace(last, id=key, query=query, response=_kept(value["response"]))))
 
     def record(self, number: int, value: dict[str, Any]) -> None:
         """Keep a message of Gemini CLI: a later one of its id replaces it, and a rewind removes it."""
@@ -693,29 +694,26 @@ class _Reader:
 # -- files
 
 
-def _values(path: Path, reader: _Reader) -> Iterator[tuple[int, Any]]:
-    """Yield the values of a file with their lines: one per line, or one document."""
-    broken, first = "", True
-    for number, line in input_lines(path):
-        if first and b"\0" in line:
-            raise InputError(f"{path}: not read, not a text in UTF-8; {_ALLOWED}")
+def _values(content: bytes, reader: _Reader) -> Iterator[tuple[int, Any]]:
+    """Yield the values in a file with their lines: one document, or one per line."""
+    with suppress(ValueError):
+        yield 1, strict_json(content)
+        return
+    broken = ""
+    for number, line in enumerate(io.BytesIO(content), start=1):
+        text = line.decode("utf-8-sig", "replace").strip()
+        if not text:
+            continue
         if broken:  # not the last line, which a session under way may not have finished
             reader.unread("lines not read because they are not JSON", broken)
             broken = ""
-        text = line.decode("utf-8-sig", "replace").strip()
         reader.counts["lines with bytes that are not UTF-8"] += (
             "\ufffd" in text and b"\xef\xbf\xbd" not in line
         )
         try:
-            if text:
-                yield number, strict_json(text)
+            yield number, strict_json(text)
         except ValueError:
             broken = text
-            if first and text[0] in "{[":
-                with suppress(ValueError):
-                    yield 1, strict_json(read_input(path, _MOST_OF_DOCUMENT))
-                    return
-        first = first and not text
     reader.counts["lines at the end that are not JSON, or not finished"] += bool(broken)
 
 
@@ -728,14 +726,12 @@ def read_turns(path: str | Path) -> Reading:
     path, number = Path(path), 0
     reader = _Reader(path.stem)
     try:
-        for number, value in _values(path, reader):
+        for number, value in _values(read_input(path, _MOST_OF_FILE), reader):
             reader.read(number, value)
     except OSError as error:
-        if not reader.known:
-            raise InputError(f"{path}: not read, {error.strerror}; {_ALLOWED}") from None
-        reader.unread(f"part of the file after line {number} not read, {error.strerror}", "call")
+        raise InputError(f"{path}: not read, {error.strerror}; {_ALLOWED}") from None
     if not reader.known:
-        what = "unknown format" if number else "neither JSON lines nor one JSON document"
+        what = "unknown format" if number else "neither JSON lines nor one JSON document in UTF-8"
         raise InputError(f"{path}: {what}; {_ALLOWED}")
     return reader.reading()
 
