@@ -91,10 +91,18 @@ def test_unknown_text_is_told_and_harmless(tmp_path):
     assert found.notes == ("blocks of the type 'poem' not read: 3",)
 
 
-def test_call_without_name_is_unread(tmp_path):
-    broken = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "input": {}}]}
-    (turn,) = reading(tmp_path, [ASKED, broken, ANSWERED]).turns
-    assert (turn.unread, turn.calls) == (1, ())
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"content": [{"type": "tool_use", "id": "t", "input": {}}]},
+        {"tool_calls": "read"},
+        {"tool_calls": [3]},
+    ],
+    ids=["no name", "text", "number"],
+)
+def test_broken_call_leaves_its_turn_unread(tmp_path, broken):
+    (turn,) = reading(tmp_path, [ASKED, {"role": "assistant", **broken}, ANSWERED]).turns
+    assert (turn.response, turn.unread, turn.calls) == ("It sends once.", 1, ())
 
 
 @pytest.mark.parametrize(("line", "unread"), [('{"role": "user", "co', 0), ('{"type": "tool_use", "na', 1)])

@@ -213,11 +213,9 @@ def _words(text: str) -> str:
     """Return the user's own words in a text."""
     if command := _PATTERNS["command"].findall(text):
         return " ".join(found for _, found in command if found)
-    text = (
-        _PATTERNS["program"]
-        .sub("", _PATTERNS["codex_request"].sub("", _PATTERNS["result_of"].sub("", text)))
-        .strip()
-    )
+    for name in ("result_of", "codex_request", "program"):
+        text = _PATTERNS[name].sub("", text)
+    text = text.strip()
     task = _PATTERNS["from_cline"].fullmatch(text)
     return "" if _PATTERNS["program_begins"].match(text) else task[2] if task else text
 
@@ -257,8 +255,6 @@ def _messages(value: Any) -> list[Any]:
 
 # -- turns
 
-_Told = tuple[str, str, dict[str, Any]]
-
 
 @dataclass
 class _Call:
@@ -273,10 +269,6 @@ class _Call:
     def answer(self, text: str, failed: bool | None) -> None:
         self.result = text if self.result is None else _kept(f"{self.result}\n{text}")
         self.failed = failed if self.failed is None else self.failed or failed
-
-    @property
-    def told(self) -> _Told:
-        return self.key, self.name, self.arguments
 
     def done(self) -> Call:
         return Call(self.name, self.arguments, self.result or "", self.failed, self.result is not None)
@@ -528,9 +520,8 @@ class _Reader:
             if _said(block) is None:
                 self.block(track, block)
         told = "\n".join(texts)
-        if told.strip() and (
-            track.now.in_text or (track.now.command and _PATTERNS["observation"].match(told))
-        ):
+        observed = track.now.command and _PATTERNS["observation"].match(told)
+        if told.strip() and (track.now.in_text or observed):
             self.observed(track, _PATTERNS["program"].sub("", told))
         elif _PATTERNS["feedback"].match(told):
             track.feedback()
@@ -555,8 +546,9 @@ class _Reader:
 
     def assistant(self, track: _Track, blocks: list[Any], item: Mapping[str, Any]) -> None:
         more = _table(item.get("additional_kwargs"))
-        calls = _list(_first(item, ("tool_calls", "toolCalls")) or more.get("tool_calls"))
-        calls = [*calls, *filter(None, [item.get("function_call")])]
+        given = _first(item, ("tool_calls", "toolCalls")) or _first(more, ("tool_calls", "function_call"))
+        calls = [*given] if isinstance(given, list) else [given] if given else []
+        calls += filter(None, [item.get("function_call")])
         track.now.in_text, track.now.command = [], ""
         before = len(track.now.calls)
         for block in [*blocks, *filter(None, [item.get("refusal")])]:
@@ -567,9 +559,12 @@ class _Reader:
                 track.say(_PATTERNS["thought"].sub("", text))
             elif item.get("phase") != "commentary":
                 self.spoke(track, _PATTERNS["thought"].sub("", text), item.get("action"))
-        known = [call.told for call in track.now.calls[before:]]
+        known = track.now.calls[before:]
         for call in calls:  # some formats repeat those of the blocks
-            self.block(track, {**call, "type": "tool_call"} if isinstance(call, dict) else call, but=known)
+            if isinstance(call, dict):
+                self.block(track, {**call, "type": "tool_call"}, but=known)
+            else:
+                self.unread("calls not read because they are not JSON objects", "call")
 
     def spoke(self, track: _Track, text: str, action: object) -> None:
         """Take what the assistant said, with the calls that it wrote into its text."""
@@ -590,7 +585,7 @@ class _Reader:
 
     # -- blocks
 
-    def block(self, track: _Track, block: Any, but: Iterable[_Told] = ()) -> None:
+    def block(self, track: _Track, block: Any, but: Iterable[_Call] = ()) -> None:
         """Take a block or an item: a call, a result, or a text of the assistant."""
         if (text := _said(block)) is not None:
             track.say(text)
@@ -607,7 +602,7 @@ class _Reader:
         elif not _is("silent", kind):
             self.unread(f"blocks of the type {kind[:60]!r} not read", f"{kind} {' '.join(fields)}")
 
-    def call(self, track: _Track, block: dict[str, Any], kind: str, but: Iterable[_Told]) -> None:
+    def call(self, track: _Track, block: dict[str, Any], kind: str, but: Iterable[_Call]) -> None:
         nested = [block[key] for key in _FIELDS["nested"] if isinstance(block.get(key), dict)]
         block = block | (nested[0] if nested else {})
         name = _first(block, _FIELDS["name"])
@@ -617,7 +612,7 @@ class _Reader:
             self.unread("calls not read because they have no name", "call")
             return
         call = _Call(_key(block), _kept(name.strip()), _arguments(block))
-        if call.told not in but:
+        if call not in but:
             track.call(call)
             value = _first(block, _FIELDS["inside"])
             if value not in (None, []) or _is("failed", block.get("status")):
