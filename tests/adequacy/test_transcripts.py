@@ -54,6 +54,21 @@ def test_variation_has_its_turns(case, tmp_path):
     assert not any("type" in note for note in found.notes)
 
 
+@pytest.mark.parametrize(
+    "case", [*FILES, *VARIATIONS], ids=lambda case: case.get("name") or Path(case["file"]).name
+)
+def test_unknown_lines_and_keys_change_nothing(case, tmp_path):
+    text = case["text"] if "text" in case else (CASES / case["file"]).read_text(encoding="utf-8-sig")
+    try:
+        lines = [json.loads(line) for line in text.splitlines()]
+    except ValueError:
+        pytest.skip("one document, or a line that is not JSON")
+    lines = [{**line, "future": 1} if isinstance(line, dict) else line for line in lines]
+    noise = [{"type": "future_record", "payload": {}}, {"type": "system", "subtype": "future"}]
+    found = reading(tmp_path, [other for line in lines for other in (line, *noise)])
+    assert [told(turn) for turn in found.turns] == [{"unread": 0, **turn} for turn in case["turns"]]
+
+
 def test_arguments_are_read_as_tables(tmp_path):
     calls = [
         {"id": "1", "function": {"name": "read", "arguments": '{"path": "a.py"}'}},

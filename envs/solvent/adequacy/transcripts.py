@@ -483,6 +483,8 @@ class _Reader:
     def conversation(self, number: int, value: Mapping[str, Any]) -> bool:
         """Read a document that holds messages; return False if it is something else."""
         messages, before = _messages(value), (self.session, self.nested)
+        if not messages:
+            return False
         name = _first(value, ("sessionId", "session_id", "id"))
         if not self.nested and (name or number > 1):
             self.session = _kept(str(name or f"{self.session}:{number}"))[:200]
@@ -491,7 +493,7 @@ class _Reader:
             self.read(place, message)
         self.flush()
         self.session, self.nested = before
-        return bool(messages)
+        return True
 
     # -- messages
 
