@@ -71,8 +71,12 @@ def test_block_has_the_clients_form(fields, keys):
 
 @pytest.mark.parametrize(
     "fields",
-    [{"stop_hook_active": True}, {"hook_event_name": "afterAgentResponse"}],
-    ids=["corrected", "observed"],
+    [
+        {"stop_hook_active": True},
+        {"hook_event_name": "stop", "loop_count": 1},
+        {"hook_event_name": "afterAgentResponse"},
+    ],
+    ids=["corrected", "corrected in Cursor", "observed"],
 )
 def test_answer_is_judged_but_not_held(fields):
     found = judged(stop("stale.jsonl", last_assistant_message="All tests pass.") | fields, act=True)

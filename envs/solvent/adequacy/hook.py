@@ -24,13 +24,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from solvent.adequacy.calls import Call
 from solvent.adequacy.transcripts import Turn, read_turns, turn_of
 from solvent.files import InputError, strict_json
 
-__all__ = ["CORRECTION", "MARK", "VERDICTS", "Decision", "Scored", "judge_payload"]
+__all__ = ["CORRECTION", "MARK", "VERDICTS", "Decision", "judge_payload"]
 
 VERDICTS = ("accept", "accept", "review", "reject")
 """The verdict for each score, as the lab's gate has it."""
@@ -41,13 +41,6 @@ CORRECTION = "Prior response made definitive claims from limited evidence. Hedge
 
 _ANSWERS = ("last_assistant_message", "prompt_response", "text")
 _PROGRAM = ("API Error", "No response requested.")
-
-
-class Scored(Protocol):
-    """What a scorer returns: at least a score of 0 to 3, and the rule behind it."""
-
-    score: int
-    rule: str
 
 
 @dataclass(frozen=True)
@@ -84,27 +77,25 @@ def judge_payload(
 
     Args:
         payload: the JSON object that the client gives on standard input.
-        score: returns what it found (``Scored``) about a response, its calls and its query.
+        score: returns an object with a ``score`` of 0 to 3 and its ``rule``, of a response, its calls and its query.
         act: ask the client to go on if the verdict is reject; else nothing follows from it.
-        correction: returns what the agent is told then, from what the scorer found.
+        correction: returns what the agent is told then, from what the scorer returned.
     """
     try:
         fields = strict_json(payload)
         turn = _turn_of(fields)
     except ValueError as error:
-        return Decision(message=str(error), exit_code=1)
+        return Decision(message=f"no verdict: {error}", exit_code=1)
     if isinstance(turn, str):
         return Decision(message=turn)
-    scored: Scored = score(turn.response, turn.calls, turn.query)
+    scored = score(turn.response, turn.calls, turn.query)
     verdict = VERDICTS[scored.score]
     if turn.unread and verdict != "accept":
-        return Decision(
-            None, turn, scored, message=f"no verdict: {turn.unread} blocks of the turn were not read"
-        )
+        unread = f"no verdict: {turn.unread} blocks of the turn were not read"
+        return Decision(None, turn, scored, message=unread)
     event = fields.get("hook_event_name")
-    blocks = (
-        act and verdict == "reject" and not fields.get("stop_hook_active") and event != "afterAgentResponse"
-    )
+    observed = event == "afterAgentResponse" or _corrected(fields)
+    blocks = act and verdict == "reject" and not observed
     told = {"verdict": verdict, "score": scored.score, "rule": scored.rule, "response": turn.response}
     if event and "turn_id" in fields:  # Codex
         told = {}
@@ -131,7 +122,12 @@ def _turn_of(fields: Any) -> Turn | str:
     if turn is None or not (answer or turn.response):
         return f"no verdict: no response in the transcript yet, {path}"
     one, other = " ".join(answer.split()), " ".join(turn.response.split())
-    if not (one.endswith(other) or other.endswith(one) or fields.get("stop_hook_active")):
+    if not (one.endswith(other) or other.endswith(one) or _corrected(fields)):
         return f"no verdict: the transcript has an earlier answer and not this turn yet, {path}"
     query = turn.query or str(fields.get("prompt") or "")
     return Turn(turn.id, query, answer or turn.response, turn.calls, turn.unread)
+
+
+def _corrected(fields: dict[str, Any]) -> bool:
+    """Return whether the answer was given after a correction; Cursor counts them."""
+    return bool(fields.get("stop_hook_active") or fields.get("loop_count"))
