@@ -9,8 +9,7 @@ To hold its agent up, the hook ends with exit code 0 and prints a decision in th
 ====================  ===================================  ==========================================
 Claude Code, Codex    ``Stop``, ``SubagentStop``           ``{"decision": "block", "reason": ...}``
 Gemini CLI            ``AfterAgent``                       ``{"decision": "deny", "reason": ...}``
-Cursor                ``stop`` (``afterAgentResponse``     ``{"followup_message": ...}``
-                      only observes)
+Cursor                ``stop``                             ``{"followup_message": ...}``
 ====================  ===================================  ==========================================
 
 Codex refuses further keys in it. Exit code 2 would block as well, so an error of the hook itself ends with 1. An answer
@@ -54,7 +53,7 @@ class Decision:
         blocks: the client is asked to go on.
         output: for standard output, a line of JSON; empty if there is nothing to tell.
         message: for standard error, why there is no verdict.
-        exit_code: 1 if the payload or the transcript can't be read, else 0.
+        exit_code: 1 if the payload or the transcript can't be read.
     """
 
     verdict: str | None = None

@@ -596,9 +596,13 @@ class _Reader:
         if kind == "message":
             self.message(track, _ROLES.get(str(fields.get("role")), "program"), fields, fields)
         elif _is("result", kind):
-            name = _text(_first(fields, _FIELDS["name"])) or "unknown"
-            told = _result(fields, _first(fields, _FIELDS["answer"]))
-            self.result(track, _Call(_key(fields), name, {}, *told))
+            text, failed = _result(fields, _first(fields, _FIELDS["answer"]))
+            result = _Call(
+                _key(fields), _text(_first(fields, _FIELDS["name"])) or "unknown", {}, text, failed
+            )
+            if not track.answer(result):
+                self.counts["results without their call"] += 1
+                track.now.calls.append(result)
         elif _is("call", kind) or (kind.startswith("tool-") and "toolCallId" in fields):
             self.call(track, fields, kind, but)
         elif not _is("silent", kind):
@@ -620,16 +624,11 @@ class _Reader:
             if value not in (None, []) or _is("failed", block.get("status")):
                 call.answer(*_result(block, value))
 
-    def result(self, track: _Track, call: _Call) -> None:
-        if not track.answer(call):
-            self.counts["results without their call"] += 1
-            track.now.calls.append(call)
-
     def event(self, track: _Track, value: dict[str, Any]) -> None:
         """Take an event of OpenHands, whose newer events have tables where the older have names."""
         fields = _table(_first(value, _FIELDS["event"]))
         name = str(_first(value, ("tool_name", "action", "observation")))
-        key = str(_first(value, ("tool_call_id", "cause", "action_id")) or "")
+        key = _first(value, ("tool_call_id", "cause", "action_id"))
         if name == "message":
             text = _text(_first({**value, **fields}, ("content", "message")))
             role = "user" if value.get("source") == "user" else "assistant"
@@ -641,12 +640,13 @@ class _Reader:
             given = {
                 name: told for name, told in fields.items() if isinstance(told, str) and name != "thought"
             }
-            key = key or str(value.get("id"))
-            track.call(_Call(key, _text(fields.get("name")) or name, _clean(more or given)))
+            name = _text(fields.get("name")) or name
+            key = _first(value, ("tool_call_id", "id"))
+            self.block(track, {"type": "tool_call", "id": key, "name": name, "arguments": more or given})
         else:
-            item = {**value, **fields, "status": "error" if "error" in value else name}
-            told = _result(item, _first(value, ("content", "error")) or fields)
-            self.result(track, _Call(key, name, {}, *told))
+            told = {**value, **fields, "id": None, "call_id": key, "type": "tool_result", "name": name}
+            told["content"] = _first(value, ("content", "error")) or fields
+            self.block(track, {**told, "status": "error" if "error" in value else name})
 
     # -- the end
 
