@@ -144,6 +144,12 @@ def test_last_turn_may_have_no_response(tmp_path):
     assert (found.last.query, found.last.response, len(found.last.calls)) == ("Run it.", "", 1)
 
 
+def test_turn_keeps_its_id_as_it_grows(tmp_path):
+    before = reading(tmp_path, [ASKED, ANSWERED, ASKED, CALLED]).last
+    after = reading(tmp_path, [ASKED, ANSWERED, ASKED, CALLED, RESULT, ANSWERED]).turns[-1]
+    assert before.id == after.id == "s:3"
+
+
 def test_last_turn_is_the_main_agents(tmp_path):
     side = {"isSidechain": True, "agentId": "e", "type": "user", "message": {"role": "user", "content": "go"}}
     lines = [{"type": "user", "message": ASKED}, {"type": "assistant", "message": CALLED}, side]

@@ -50,7 +50,7 @@ class Turn:
     """What was asked, what was answered, and the calls in between.
 
     Attributes:
-        id: the id of the line, or the session and the line of the last words.
+        id: the id of the line, or the session and the line where the turn begins.
         query: the user's words; empty if the file doesn't have them.
         response: what was said after the last call; empty if there is no response yet.
         calls: the calls of the turn, in order.
@@ -69,7 +69,7 @@ class Reading:
     """The turns of a file that have a response.
 
     Attributes:
-        turns: in the order of their responses.
+        turns: in the order in which they begin.
         notes: what was not read or was left out, a line for each kind.
         last: the last turn of the main agent, which may have no response yet.
     """
@@ -282,7 +282,7 @@ class _Open:
     follows: str | None = None
     query: str = ""
     said: list[str] = field(default_factory=list)
-    line: int = 0  # of the last words
+    line: int = 0  # of its beginning
     replaced: list[str] = field(default_factory=list)  # said before a hook's feedback
     calls: list[_Call] = field(default_factory=list)
     closing: _Call | None = None  # ends the turn, if nothing follows
@@ -315,14 +315,13 @@ class _Track:
         elif now.query and not now.query.startswith("/"):  # words after a program's command replace it
             words = f"{now.query}\n\n{words}"
         if not self.now.query:
-            self.now.prompt, self.now.follows = prompt, follows
+            self.now.prompt, self.now.follows, self.now.line = prompt, follows, self.line
         self.now.query = _kept(words)
 
     def say(self, text: str) -> None:
         if text.strip():
             self.resume()
             self.now.said.append(text.strip())
-            self.now.line = self.line
 
     def resume(self) -> None:
         if self.now.closing:
@@ -333,7 +332,7 @@ class _Track:
         self.resume()
         command = call.arguments.get("command")
         if _is("closing", call.name) or _PATTERNS["submitted"].fullmatch(str(command)):
-            self.now.closing, self.now.line = call, self.line
+            self.now.closing = call
         else:
             self.now.calls.append(call)
             self.now.said = []
@@ -471,7 +470,7 @@ class _Reader:
         session = _kept(str(_first(value, ("sessionId", "session_id")) or self.session))[:200]
         key = f"{session}/{agent}"[:400] if agent else session
         track = self.tracks.setdefault(key, _Track(key, side=bool(agent)))
-        track.line = number
+        track.line, track.now.line = number, track.now.line or number
         return track
 
     def roll_back(self, track: _Track, turns: int) -> None:
@@ -661,7 +660,7 @@ class _Reader:
         tracks = sorted(self.tracks.values() or [self.track], key=lambda track: (not track.side, track.line))
         now, turns = tracks[-1].now, tracks[-1].turns
         last: Turn | None = now.turn(tracks[-1].key, now.said)
-        if now == _Open(unread=now.unread):
+        if not (now.query or now.calls or now.said or now.closing):
             last = turns[-1][2] if turns else None
         found = list(self.own)
         for track in tracks:
