@@ -209,6 +209,15 @@ def _is_record(value: Mapping[str, Any]) -> bool:
     return kind and isinstance(value.get("id"), str) and value.keys().isdisjoint(("message", "role", "data"))
 
 
+def _role(kind: str, value: Mapping[str, Any], inner: Mapping[str, Any]) -> str | None:
+    """Return whose message a line is; None if it has no role."""
+    source = value.get("source") if kind == "MessageEvent" else kind  # as in OpenHands
+    role = inner.get("role") or value.get("role") or (source if str(source) in _ROLES else None)
+    if kind == "constructor":  # LangChain has the class in its id
+        role = [None, *_list(value.get("id"))][-1]
+    return None if role is None else str(_ROLES.get(str(role), role))
+
+
 def _words(text: str) -> str:
     """Return the user's own words in a text."""
     if command := _PATTERNS["command"].findall(text):
@@ -426,30 +435,22 @@ class _Reader:
         """Read a message, an item or an event in its envelope; return False if it is something else."""
         kind = str(value.get("type") or value.get("kind") or "")
         inner = next((value[key] for key in _FIELDS["envelope"] if isinstance(value.get(key), dict)), value)
-        if kind == "session_meta" and inner.get("id"):
-            self.session = str(inner["id"])[:200]
-        if "parentUuid" in value:
-            boundary = value.get("isCompactSummary") or value.get("subtype") == "compact_boundary"
-            before = value["parentUuid"] or value.get("logicalParentUuid") or ("" if boundary else None)
-            self.parents[str(value.get("uuid"))] = None if before is None else str(before)
-        source = value.get("source") if kind == "MessageEvent" else kind
-        role = inner.get("role") or value.get("role") or (source if str(source) in _ROLES else None)
-        if kind == "constructor":  # LangChain has the class in its id
-            role = str([None, *_list(value.get("id"))][-1])
+        self.note(kind, value, inner)
+        role = _role(kind, value, inner)
+        message = role is not None and not inner.keys().isdisjoint(_FIELDS["message"])
         item = inner.get("type") if inner is not value else kind
         known = _is("call", item) or _is("result", item) or _is("item_line", kind)
         known = known and not _is("update_line", kind)
+        event = not (role or known) and not value.keys().isdisjoint(_FIELDS["event"])
         hook = _table(value.get("attachment"))
         stopped = hook.get("type") == "hook_blocking_error" and "Stop" in str(hook.get("hookEvent"))
         rolled_back = inner.get("type") == "thread_rolled_back"
-        message = role is not None and not inner.keys().isdisjoint(_FIELDS["message"])
-        event = not (role or known) and not value.keys().isdisjoint(_FIELDS["event"])
         if not (message or event or known or stopped or rolled_back):
             return False
         self.known += 1
         track = self.track = self.track_of(number, value)
         if message:
-            self.message(track, _ROLES.get(str(role), str(role)), inner, value)
+            self.message(track, str(role), inner, value)
         elif event:
             self.event(track, value)
         elif known:
@@ -460,6 +461,15 @@ class _Reader:
             turns = inner.get("num_turns")
             self.roll_back(track, turns if isinstance(turns, int) and turns > 0 else 1)
         return True
+
+    def note(self, kind: str, value: Mapping[str, Any], inner: Mapping[str, Any]) -> None:
+        """Note the session of a line, and the message that it follows."""
+        if kind == "session_meta" and inner.get("id"):
+            self.session = _kept(str(inner["id"]))[:200]
+        if "parentUuid" in value:
+            boundary = value.get("isCompactSummary") or value.get("subtype") == "compact_boundary"
+            before = value["parentUuid"] or value.get("logicalParentUuid") or ("" if boundary else None)
+            self.parents[str(value.get("uuid"))] = None if before is None else str(before)
 
     def track_of(self, number: int, value: Mapping[str, Any]) -> _Track:
         agent = value.get("parent_tool_use_id")
