@@ -90,11 +90,9 @@ def judge_payload(
     scored = score(turn.response, turn.calls, turn.query)
     verdict = VERDICTS[scored.score]
     if turn.unread and verdict != "accept":
-        unread = f"no verdict: {turn.unread} blocks of the turn were not read"
-        return Decision(None, turn, scored, message=unread)
+        return Decision(None, turn, scored, message=f"no verdict: {turn.unread} blocks not read")
     event = fields.get("hook_event_name")
-    observed = event == "afterAgentResponse" or _corrected(fields)
-    blocks = act and verdict == "reject" and not observed
+    blocks = act and verdict == "reject" and event != "afterAgentResponse" and not _corrected(fields)
     told = {"verdict": verdict, "score": scored.score, "rule": scored.rule, "response": turn.response}
     if event and "turn_id" in fields:  # Codex
         told = {}
