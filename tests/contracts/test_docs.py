@@ -106,7 +106,7 @@ def test_the_first_example_of_adequacy_is_what_the_command_shows(tmp_path, monke
     Path("responses.jsonl").write_text(lines, encoding="utf-8")
     command = r"```console\n\$ solvent (adequacy score responses\.jsonl)\n(.*?)```"
     ((arguments, told),) = re.findall(command, text, re.DOTALL)
-    assert cells(execute(*arguments.split(), "-q").succeeded()) == cells(told)
+    assert cells(execute(*arguments.split()).succeeded()) == cells(told)
 
 
 def rows(text, heading):
