@@ -88,12 +88,35 @@ def test_what_was_written_is_no_failure():
         ("git push", "git push", True),
         ("python report.py", "pip install pandas", False),
         ("CI=1 ./run.sh all 2>&1", "./run.sh all", True),
+        ("bash -lc 'cd api && npm test'", "npm test", True),
+        ("bash -lc 'npm test'", "bash -lc 'npm run lint'", False),
+        ('python -c "import a; print(a.v)"', 'python -c "import a; print(a.w)"', True),
+        ("git commit -m 'a b'", "git commit -m 'a c'", True),
         ("pytest 'unclosed", "pytest", True),
     ],
 )
 def test_a_later_call_of_the_same_kind_settles(first, second, settled):
     calls = [bash(first, "1 failed"), bash(second, "ok")]
     assert (not open_failures(calls)) is settled
+
+
+def test_a_command_may_be_a_list():
+    calls = [tool("shell", "exit code 1", command=["bash", "-lc", "pytest -q"]), bash("pytest", "12 passed")]
+    assert open_failures(calls[:1]) == calls[:1]
+    assert not open_failures(calls)
+
+
+def test_a_corrected_query_settles_the_first():
+    calls = [
+        tool("run_sql", "ERROR: no such table", True, sql="SELECT 1 FROM a"),
+        tool("run_sql", "1", sql="SELECT 1 FROM b"),
+    ]
+    assert not open_failures(calls)
+    mails = [
+        tool("send_mail", "SMTP error: rejected", True, to="a@x.org"),
+        tool("send_mail", "sent", to="b@x.org"),
+    ]
+    assert open_failures(mails) == mails[:1]
 
 
 def test_reading_and_searching_never_stand_as_failures():

@@ -258,6 +258,21 @@ DENIED = {
         [tool("run_sql", "17", sql="select count(*) from users where inactive")],
         "There are no inactive users.",
     ),
+    "a use": (
+        "legacy?",
+        [tool("Grep", "b.py:9:    legacy()", pattern="legacy")],
+        "legacy is not used anywhere.",
+    ),
+    "a logo": (
+        "A logo?",
+        [tool("Glob", "assets/logo.svg", pattern="**/*")],
+        "A logo could not be found here.",
+    ),
+    "a call": (
+        "CORS?",
+        [tool("Grep", "server.js:4: app.use(cors())", pattern="cors")],
+        "CORS is not configured here.",
+    ),
     "a setting": (
         "DEBUG?",
         [tool("Read", "PORT=80\nDEBUG=1", file_path=".env")],
@@ -265,6 +280,11 @@ DENIED = {
     ),
 }
 NOT_SHOWN = {
+    "a definition is not a use": (
+        "legacy?",
+        [tool("Grep", "src/a.py:3:def legacy():", pattern="legacy")],
+        "legacy is not used anywhere.",
+    ),
     "another file": (
         "Does client.py retry?",
         [tool("Grep", "src/pool.py:4: retry = 3", pattern="retry", path="src")],

@@ -64,7 +64,7 @@ class Call:
         given = next(
             (self.arguments[key] for key in ("command", "cmd", "script") if self.arguments.get(key)), ""
         )
-        return " ".join(_values(given))
+        return shlex.join(_values(given)) if isinstance(given, list | tuple) else str(given)
 
 
 def calls_of(rows: Iterable[Any]) -> tuple[Call, ...]:
@@ -161,32 +161,45 @@ def is_broad(call: Call) -> bool:
     return bool(deep) and str(call.arguments.get("path") or ".") in _WHOLE
 
 
-_SPLIT = re.compile(r"&&|\|\||[;|\n]")
-
-
 def _commands(call: Call) -> list[_Command]:
     if not call.command:
         return [_Command(call.name.lower(), tuple(_values(call.arguments)))]
+    return _commands_in(call.command)
+
+
+def _commands_in(text: str) -> list[_Command]:
+    text = text.replace("\n", " ; ")
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="();<>|&")
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        words = list(lexer)
+    except ValueError:  # a quotation that doesn't end
+        words = re.findall(r"[;|&]+|[^\s;|&]+", text)
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if set(word) <= set(";|&()"):
+            parts.append([])
+        elif not set(word) <= set("<>&") and not (word.isdigit() or re.match(r"[A-Z_]+=", word)):
+            parts[-1].append(word)
     found = []
-    for part in _SPLIT.split(call.command):
-        try:
-            words = shlex.split(part, comments=True)
-        except ValueError:
-            words = part.split()
-        words = [word for word in words if word and not re.match(r"[A-Z_]+=|\d*>", word)]
-        while len(words) > 1 and words[0] in word_set("wrappers"):
-            words.pop(0)
-        if not words or words[0] in word_set("silent"):
-            continue
-        program, rest = (
-            words[0].rpartition("/")[2],
-            [word for word in words[1:] if word[0] != "-" and not word.isdigit()],
-        )
-        if program in word_set("families") and rest:
-            rest = rest[1:] if rest[0] in ("run", "exec") and len(rest) > 1 else rest
-            program = f"{program}-{rest.pop(0)}"
-        found.append(_Command(program, tuple(rest)))
+    for part in parts:
+        if len(part) > 2 and part[0] in ("bash", "sh", "zsh") and part[1].startswith("-"):
+            found += _commands_in(part[2])
+        elif (one := _command(part)) is not None:
+            found.append(one)
     return found
+
+
+def _command(words: list[str]) -> _Command | None:
+    while len(words) > 1 and words[0] in word_set("wrappers"):
+        words = words[1:]
+    if not words or words[0] in word_set("silent"):
+        return None
+    program, rest = words[0].rpartition("/")[2], [word for word in words[1:] if not word.startswith("-")]
+    if program in word_set("families") and rest:
+        rest = rest[1:] if rest[0] in ("run", "exec") and len(rest) > 1 else rest
+        program = f"{program}-{rest.pop(0)}"
+    return _Command(program, tuple(rest))
 
 
 # -- what failed ---------------------------------------------------------------------------------
@@ -240,7 +253,10 @@ def _settles(later: _Command, call: Call, command: _Command) -> bool:
     if not pattern("check").search(command.program):
         # What names the same thing may have done the job of an attempt another way.
         if same:
-            return bool(common or not command.targets or pattern("writes").search(later.program))
+            free = any(
+                re.search(r"[\s(]", target) for target in command.targets
+            )  # a script, a query, a message
+            return bool(common or free or not command.targets or pattern("writes").search(later.program))
         return bool(common) and not pattern("status").search(later.program)
     if not same or not later.targets:
         return same

@@ -270,21 +270,25 @@ def _is_answered(claim: Claim, calls: Sequence[Call]) -> bool:
 def _is_shown(text: str, response: str, calls: Sequence[Call]) -> bool:
     """Return whether a call shows what a sentence denies: a hit of a search, a listing, a count or a definition."""
     clause = next((part for part in re.split(r";|\s[-\u2013\u2014]\s|\bbut\b", text) if _denied(part)), "")
-    named, scope = _denied(clause), _paths(clause)
+    named, scope = _denied(clause), {path for path in _paths(clause) if re.search("[/.]", path)}
     told = _paths(response.replace(clause, ""))  # what the response tells elsewhere, it does not deny
+    unused = bool(re.search(r"\b(?:used?|uses|called|referenced|imported)\b", clause))
     for call in calls if named else ():
         searched = is_search(call)
         counted = searched and pattern("counts").search(call.asked) and named <= stems(call.asked)
         if counted and re.fullmatch(r"\D{0,40}[1-9]\d*\D{0,40}", call.result):
             return True
         for line in call.result.splitlines() if searched or is_look(call) else ():
-            if not named <= stems(line) or pattern("negated").search(line) or _paths(line) & told:
-                continue
             where = _paths(line) | _paths(call.asked)
-            if scope and not any(one in path or path in one for one in scope for path in where):
-                continue
-            if searched or any(
-                named <= stems("".join(found)) for found in pattern("definition").findall(line)
+            elsewhere = scope and not any(one in path or path in one for one in scope for path in where)
+            if (
+                not named <= stems(line)
+                or elsewhere
+                or pattern("negated").search(line)
+                or _paths(line) & told
             ):
+                continue
+            defined = any(named <= stems("".join(found)) for found in pattern("definition").findall(line))
+            if searched and not (defined and unused) or defined and not unused:  # a definition is not a use
                 return True
     return False

@@ -188,7 +188,7 @@ def _takes(other: tuple[int, int, str], hit: tuple[int, int, str]) -> bool:
     first, last, kind = other
     within = first <= hit[0] and hit[1] <= last
     if kind in STRONG:
-        return within and hit[2] in STRONG and last - first > hit[1] - hit[0]
+        return within and hit[2] in (*STRONG, "hedge") and last - first > hit[1] - hit[0]
     return within and kind in SOFTENING and (hit[2] in (*STRONG, "report") or kind == "neutral" != hit[2])
 
 
