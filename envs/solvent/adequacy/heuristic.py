@@ -274,10 +274,12 @@ def _is_shown(text: str, response: str, calls: Sequence[Call]) -> bool:
     told = _paths(response.replace(clause, ""))  # what the response tells elsewhere, it does not deny
     unused = bool(re.search(r"\b(?:used?|uses|called|referenced|imported)\b", clause))
     for call in calls if named else ():
-        searched = is_search(call)
-        counted = searched and pattern("counts").search(call.asked) and named <= stems(call.asked)
+        counted = named <= stems(call.asked) and pattern("counts").search(call.asked) and is_search(call)
         if counted and re.fullmatch(r"\D{0,40}[1-9]\d*\D{0,40}", call.result):
             return True
+        if not named <= stems(call.result):
+            continue
+        searched = is_search(call)
         for line in call.result.splitlines() if searched or is_look(call) else ():
             where = _paths(line) | _paths(call.asked)
             elsewhere = scope and not any(one in path or path in one for one in scope for path in where)
@@ -289,6 +291,8 @@ def _is_shown(text: str, response: str, calls: Sequence[Call]) -> bool:
             ):
                 continue
             defined = any(named <= stems("".join(found)) for found in pattern("definition").findall(line))
-            if searched and not (defined and unused) or defined and not unused:  # a definition is not a use
+            if (searched and not (defined and unused)) or (
+                defined and not unused
+            ):  # a definition is not a use
                 return True
     return False
