@@ -96,7 +96,7 @@ def _values(given: Any) -> list[str]:
 
 # -- words in common -----------------------------------------------------------------------------
 
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+(?:\.\d+)?")
+_WORD = re.compile(r"[A-Z]{2,}(?=s\b)|[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+(?:\.\d+)?")
 _SUFFIX = re.compile(r"(?:ies|y|ing|ed|es|e|s|er|ers|or|ors)$")
 _NUMBERS = {word: str(i) for i, word in enumerate(lexicon()["words"]["numbers"].split(), 1)}
 
