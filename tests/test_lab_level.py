@@ -292,7 +292,9 @@ def test_a_state_of_a_lab_with_more_corrections_is_no_error_later():
     known = [name for name in other.observation_fields if name.startswith("correction/")]
     state["correction"] = len(known) - 1
     other.set_state(state)
-    assert other.correction == {row.id: row.text for row in corrections()}[known[-1].removeprefix("correction/")]
+    assert (
+        other.correction == {row.id: row.text for row in corrections()}[known[-1].removeprefix("correction/")]
+    )
     env = LabEnv(TALKATIVE, preset="lab")
     env.reset(seed=1)
     refused(env, state)

@@ -76,7 +76,11 @@ def read_log(path: Path) -> Log:
             usage = list(sample.model_usage.values())
             tokens = sum(one.input_tokens for one in usage), sum(one.total_tokens for one in usage)
             answers = sum(message.role == "assistant" for message in sample.messages)
-            episode = {"messages": answers, "prompt_tokens": tokens[0], "answer_tokens": tokens[1] - tokens[0]}
+            episode = {
+                "messages": answers,
+                "prompt_tokens": tokens[0],
+                "answer_tokens": tokens[1] - tokens[0],
+            }
             episodes[int(sample.id)] = score.metadata | episode
     asked = [int(one) for one in log.eval.dataset.sample_ids or []]
     if missing := [seed for seed in asked if seed not in episodes]:

@@ -75,7 +75,12 @@ class Desk:
                 Middleware(_Headers),
                 Middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost"], www_redirect=False),
             ],
-            exception_handlers={HTTPException: _refused, OSError: _unusable, ValueError: _unusable, Exception: _failed},
+            exception_handlers={
+                HTTPException: _refused,
+                OSError: _unusable,
+                ValueError: _unusable,
+                Exception: _failed,
+            },
         )
 
     def serve(self, listening: socket.socket) -> None:
@@ -83,7 +88,12 @@ class Desk:
         import anyio
 
         config = uvicorn.Config(
-            self.app, log_level="critical", timeout_graceful_shutdown=1, lifespan="off", ws="none", server_header=False
+            self.app,
+            log_level="critical",
+            timeout_graceful_shutdown=1,
+            lifespan="off",
+            ws="none",
+            server_header=False,
         )
         anyio.run(uvicorn.Server(config).serve, [listening])
 
@@ -94,19 +104,22 @@ class Desk:
         if _same(token, self.token):
             session = secrets.token_urlsafe(16)
             answer = RedirectResponse("/", 303)  # the token leaves the address bar
-            answer.set_cookie(self._cookie, f"{session}.{self._signed(session)}", httponly=True, samesite="strict")
+            answer.set_cookie(
+                self._cookie, f"{session}.{self._signed(session)}", httponly=True, samesite="strict"
+            )
             return answer
         self._session(request)
         rows = [(queue, len(queue.waiting())) for queue in self._queues.values()]
-        return self._page(request, "list.html.j2", title="What waits", queues=rows, rows=None)
+        return self._page("list.html.j2", title="What waits", queues=rows, rows=None)
 
     def _list(self, request: Request) -> Response:
         self._session(request)
         queue, rows = self._queue(request), self._queue(request).waiting()
         first = int(page) if (page := request.query_params.get("from", "")).isdecimal() else 0
+        following = first + PER_PAGE if len(rows) > first + PER_PAGE else None
         return self._page(
-            request, "list.html.j2", title=queue.title, queue=queue, count=len(rows), rows=rows[first : first + PER_PAGE],
-            first=first, following=first + PER_PAGE if len(rows) > first + PER_PAGE else None,
+            "list.html.j2", title=queue.title, queue=queue, count=len(rows),
+            rows=rows[first : first + PER_PAGE], first=first, following=following,
         )  # fmt: skip
 
     async def _item(self, request: Request) -> Response:
@@ -132,12 +145,14 @@ class Desk:
             raise HTTPException(404, "There is no such item.") from None
         following = next((row.key for row in queue.waiting() if row.key != key), None)
         return self._page(
-            request, "item.html.j2", status, title=item.title, queue=queue, item=item, form=form, error=error,
+            "item.html.j2", status, title=item.title, queue=queue, item=item, form=form, error=error,
             csrf=self._signed(f"form {session}"), following=following, recorded="recorded" in request.query_params,
         )  # fmt: skip
 
-    def _page(self, request: Request, template: str, status: int = 200, **shown: Any) -> Response:
-        return HTMLResponse(PAGES.get_template(template).render(shown | {"all": self._queues.values()}), status)
+    def _page(self, template: str, status: int = 200, **shown: Any) -> Response:
+        return HTMLResponse(
+            PAGES.get_template(template).render(shown | {"all": self._queues.values()}), status
+        )
 
     # -- who may
 
@@ -150,7 +165,9 @@ class Desk:
     def _session(self, request: Request) -> str:
         session, _, signature = request.cookies.get(self._cookie, "").partition(".")
         if not _same(signature, self._signed(session)):
-            said = "This browser has no session, or the desk was started anew. Open the address that it printed."
+            said = (
+                "This browser has no session, or the desk was started anew. Open the address that it printed."
+            )
             raise HTTPException(403, said)
         return session
 
@@ -159,7 +176,9 @@ class Desk:
         if int(request.headers.get("content-length", MOST_BYTES + 1)) > MOST_BYTES:
             raise HTTPException(413, f"The form has over {MOST_BYTES:,} bytes. Nothing was recorded.")
         async with request.form(max_fields=40, max_files=0) as given:
-            form = {name: value.replace("\r\n", "\n") for name, value in given.items() if isinstance(value, str)}
+            form = {
+                name: value.replace("\r\n", "\n") for name, value in given.items() if isinstance(value, str)
+            }
         origin = request.headers.get("origin", f"http://{LOOPBACK}:{self._port}")
         ours = origin in (f"http://{LOOPBACK}:{self._port}", f"http://localhost:{self._port}")
         if not ours or not _same(form.pop("csrf", ""), self._signed(f"form {session}")):
@@ -200,7 +219,9 @@ def _same(said: str, known: str) -> bool:
 
 
 def _style(_: Request) -> Response:
-    return Response((files("solvent_experiments.desk") / "desk.css").read_text("utf-8"), media_type="text/css")
+    return Response(
+        (files("solvent_experiments.desk") / "desk.css").read_text("utf-8"), media_type="text/css"
+    )
 
 
 def _message(status: int, title: str, said: str) -> Response:

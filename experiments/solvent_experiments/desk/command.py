@@ -11,22 +11,25 @@ import typer
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import say
 
-COSTS, VERDICTS, SCORES = "solvent_costs.db", Path("verdicts.jsonl"), Path("scores.jsonl")
+COSTS, VERDICTS, SCORES = "solvent_costs.db", "solvent_gate.db", Path("scores.jsonl")
 
 
 def desk(
     store: Annotated[
         str | None,
         typer.Option(
-            metavar="PATH|URL", envvar="SOLVENT_STORE", show_default=False,
+            metavar="PATH|URL",
+            envvar="SOLVENT_STORE",
+            show_default=False,
             help=f"Store of costs, for the proposals.  [default: {COSTS}, if it is there]",
         ),
     ] = None,
-    verdicts: Annotated[
-        Path | None,
+    gate_store: Annotated[
+        str | None,
         typer.Option(
-            metavar="FILE", show_default=False,
-            help=f"Verdicts of the gate, for the reviews.  [default: {VERDICTS}, if it is there]",
+            metavar="PATH|URL",
+            show_default=False,
+            help=f"Store of the gate's verdicts, for the reviews.  [default: {VERDICTS}, if it is there]",
         ),
     ] = None,
     responses: Annotated[
@@ -50,17 +53,21 @@ def desk(
 
     - `solvent desk --store postgresql://user@db.example.org/lab --responses transcript.jsonl`
     """
+    from solvent.energy.costs import CostStore
+    from solvent.gate.store import VerdictStore
     from solvent_experiments.desk.app import LOOPBACK, Desk, listen
     from solvent_experiments.desk.queues import Proposals, Queue, Responses, Reviews
 
     place = store or (COSTS if Path(COSTS).exists() else None)
-    file = verdicts or (VERDICTS if VERDICTS.exists() else None)
-    queues: list[Queue] = [Proposals(place)] if place else []
-    queues += [Reviews(file)] if file else []
+    gate = gate_store or (VERDICTS if Path(VERDICTS).exists() else None)
+    queues: list[Queue] = [Proposals(CostStore(place, create=False))] if place else []
+    queues += [Reviews(VerdictStore(gate))] if gate else []
     queues += [Responses(responses, scores)] if responses else []
     if not queues:
-        said = f"nothing to review: no {COSTS} and no {VERDICTS} in this folder; allowed: --store, --verdicts, --responses"
-        raise ConfigError(said)
+        allowed = "--store, --gate-store, --responses"
+        raise ConfigError(
+            f"nothing to review: no {COSTS} and no {VERDICTS} in this folder; allowed: {allowed}"
+        )
     try:
         listening = listen(port)
     except OSError as error:
