@@ -41,9 +41,10 @@ from trl.chat_template_utils import qwen3_instruct_2507_chat_template
 from solvent.lab.actions import action_table
 from solvent.lab.verbs import Verb
 from solvent_agents import PLAYERS
+from solvent_agents.language.calls import choices
 from solvent_agents.language.desk import Desk, call_by
 from solvent_agents.language.prompt import instructions
-from solvent_agents.language.tools import choices, use
+from solvent_agents.language.tools import use
 
 ENV = "Solvent/Tiny-v0"
 PARAMS = gymnasium.make(ENV).unwrapped.params

@@ -130,7 +130,7 @@ class Evaluation(_Strict):
 
     @property
     def seeds(self) -> Sequence[int]:
-        from solvent_agents.language.tools import salted
+        from solvent_agents.language.calls import salted
 
         public = range(self.first_seed, self.first_seed + self.episodes)
         return [salted(self.salt, seed) for seed in public] if self.salt else public

@@ -125,7 +125,7 @@ def experiment_of(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tu
 
 def recorded(experiment: Experiment, name: str) -> tuple[Recorded, Columns]:
     """Return the agent that takes a model's actions, and the columns of its episodes that no other agent has."""
-    from solvent_agents.language.tools import salted
+    from solvent_agents.language.calls import salted
 
     episodes = read_log(Path(experiment.language[name].log)).episodes
     salt, rows = experiment.evaluation.salt, list(episodes.values())

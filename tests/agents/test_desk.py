@@ -11,9 +11,10 @@ import pytest
 from solvent import ENVIRONMENTS, preset
 from solvent.lab.actions import action_table
 from solvent_agents import PLAYERS, episodes
+from solvent_agents.language.calls import call_of, salted
 from solvent_agents.language.desk import MOST_INVALID, Desk, call_by
 from solvent_agents.language.prompt import instructions
-from solvent_agents.language.tools import call_of, salted, schemas, use
+from solvent_agents.language.tools import schemas, use
 
 LEVELS = {"Debt": "default", "Energy": "energy", "Gate": "gate", "Lab": "lab", "Tiny": "tiny"}
 SEEDS = (10_000, 10_001, 10_002)

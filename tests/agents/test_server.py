@@ -19,10 +19,11 @@ from mcp.client.streamable_http import streamable_http_client
 
 from solvent import preset
 from solvent_agents import PLAYERS, episodes
+from solvent_agents.language.calls import salted
 from solvent_agents.language.desk import MOST_INVALID, MOST_TURNS, Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.server import MOST_BYTES
-from solvent_agents.language.tools import salted, schemas
+from solvent_agents.language.tools import schemas
 from solvent_experiments.instruments.energy.tools import list_tools
 from tests.commands import call, launching, terminal
 

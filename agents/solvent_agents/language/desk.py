@@ -2,8 +2,8 @@
 
 Each public method besides ``reset`` and ``get_reward`` is a tool: typed and documented arguments in, one text out. A
 call takes one action in the lab, by the same step as any other agent's. ``trl``, the Model Context Protocol and tool
-loops take the class as it is; ``tools.py`` says which call takes which action and writes the schemas of a level,
-``prompt.py`` the system prompt.
+loops take the class as it is; ``calls.py`` says which call takes which action, ``tools.py`` writes the schemas of a
+level, ``prompt.py`` the system prompt.
 
 A call that the lab has no action for takes no time. It returns a text with what is allowed and is counted; after
 ``MOST_INVALID`` of them the lab rests to its end. Calls after the end are answered and not counted. ``get_reward``
@@ -32,7 +32,7 @@ from solvent.lab.rendering.panels.outcome import tell
 from solvent.lab.rendering.words import class_name, clock, concentration, in_units, intents, lot_hours
 from solvent.lab.verbs import VERBS, Verb
 from solvent_agents.agent import Agent, act_one, show_labs
-from solvent_agents.language.tools import STATED, actions_of, call_of, choices, class_names
+from solvent_agents.language.calls import STATED, actions_of, call_of, choices, class_names
 
 __all__ = ["MOST_INVALID", "MOST_TURNS", "Call", "Desk", "call_by", "refusal"]
 

@@ -39,9 +39,10 @@ from inspect_ai.tool import ToolCall, ToolChoice, ToolDef, ToolInfo, ToolParams
 from solvent.lab.settings import nearest
 from solvent_agents import PLAYERS
 from solvent_agents.agent import Agent
+from solvent_agents.language.calls import salted
 from solvent_agents.language.desk import MOST_TURNS, Desk, call_by
 from solvent_agents.language.prompt import instructions
-from solvent_agents.language.tools import salted, schemas, use
+from solvent_agents.language.tools import schemas, use
 from solvent_agents.rollout import DrawsLots
 
 __all__ = ["REMINDERS", "lab", "play", "score_in_bits", "scripted"]

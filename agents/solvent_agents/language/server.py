@@ -40,9 +40,10 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 import solvent
+from solvent_agents.language.calls import salted
 from solvent_agents.language.desk import MOST_TURNS, Desk, refusal
 from solvent_agents.language.prompt import instructions
-from solvent_agents.language.tools import salted, schemas, use
+from solvent_agents.language.tools import schemas, use
 
 __all__ = ["MOST_BYTES", "lab_server", "listen", "serve_http", "serve_stdio", "warm_up"]
 
