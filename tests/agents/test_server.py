@@ -168,7 +168,7 @@ WRONG_CALLS = (
     ("sudo", {}),
     ("rest", {"hours": 2}),
     ("screen", {"compound": "x" * 50_000, "claim_bits": 1}),
-    ("screen", {"compound": "etoposide", "claim_bits": "1"}),
+    ("screen", {"compound": "etoposide", "claim_bits": "one"}),
     ("screen", {"compound": "etoposide", "claim_bits": True}),
     ("screen", {"compound": {"a": [1]}, "claim_bits": 1}),
     ("screen", {"compound": "\x1b[2J\u202e\ud7ff", "claim_bits": 1}),
@@ -199,7 +199,7 @@ def test_hostile_arguments_are_told_and_counted_and_the_episode_is_the_only_one(
         assert "one too many. The episode is over" in last
         assert "The episode is over" in await told(session, "rest", {}, error=True)
         ends = [(await session.call_tool("finish")).structuredContent for _ in range(2)]
-        assert ends == [{"score": 0.0, "invalid_calls": MOST_INVALID + 1}] * 2
+        assert ends == [{"score": 0.0, "invalid_calls": MOST_INVALID}] * 2
 
     asks(tiny[0], misbehave)
 
