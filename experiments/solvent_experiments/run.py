@@ -92,7 +92,7 @@ class Pool(Protocol):
 
 def run_experiment(
     experiment: Experiment, root: Path, *, pool: Pool | None = None, jobs: int | None = None,
-    quiet: bool = False, fresh: bool = False,
+    quiet: bool = False, fresh: bool = False, more: bool = False,
 ) -> RunFolder:  # fmt: skip
     """Run the unfinished part of an experiment in the folder ``root``.
 
@@ -100,6 +100,7 @@ def run_experiment(
         pool: executes the units; by default ``jobs`` processes of this machine, at most one per core.
         quiet: show nothing but the results.
         fresh: first move an existing folder aside.
+        more: the pool is to execute another experiment after this one, so it stays open.
 
     Raises:
         ConfigError: the folder is in use or has another config.
@@ -121,7 +122,7 @@ def run_experiment(
             if left:
                 _compile(experiment)
                 pool = pool or Processes(min(jobs or len(os.sched_getaffinity(0)), len(left)))
-                _Session(experiment, folder, left, pool, shown, stop).work()
+                _Session(experiment, folder, left, pool, shown, stop).work(more=more)
             join(experiment, folder, folder.units(experiment))
             _draw(folder, shown)
             folder.write_manifest(experiment, started, now(), time.monotonic() - begun)
@@ -184,8 +185,10 @@ class _Session:
         self._clock = Clock(experiment, self._units, pool.jobs)
         self._failures: dict[str, str] = {}
 
-    def work(self) -> None:
+    def work(self, *, more: bool) -> None:
         """Execute all units. Raise Interrupted or BrokenRunError if some are not finished."""
+        for _ in self._pool.messages():  # of an experiment before
+            pass
         running = {self._pool.submit(self._experiment, unit): unit for unit in self._units}
         try:
             while running:
@@ -198,7 +201,8 @@ class _Session:
                     self._pool.stop()
                     running = {future: unit for future, unit in running.items() if not future.cancel()}
         finally:
-            self._pool.close(now=bool(running))
+            if running or not more:
+                self._pool.close(now=bool(running))
         if self._stop.is_set():
             raise Interrupted
         if self._failures:
@@ -421,10 +425,14 @@ class Processes:
         self._pool = ProcessPoolExecutor(jobs, context, _begin, (self._queue, self._stop))
 
     def submit(self, experiment: Experiment, unit: Unit) -> Future[Times | None]:
+        return self.call(_work, experiment, unit)
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Execute a function of a module."""
         # A Ctrl-C reaches a new process before it can ignore it; it inherits what is blocked.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
         try:
-            return self._pool.submit(_work, experiment, unit)
+            return self._pool.submit(function, *arguments)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
