@@ -232,8 +232,8 @@ def direct_torch(extra: str) -> list[str]:
 
 def test_the_core_leads_to_nothing_heavy() -> None:
     core = {canonicalize_name(Requirement(line).name) for line in METADATA["dependencies"]}
-    assert core == {"filelock", "gymnasium", "numba", "numpy", "pydantic", "scipy"}
-    assert not closure("") & {canonicalize_name(name) for name in HEAVY - {"pydantic"}}
+    assert core == {"gymnasium", "numba", "numpy", "scipy"}
+    assert not closure("") & {canonicalize_name(name) for name in HEAVY}
 
 
 @pytest.mark.parametrize("extra", sorted(EXTRAS))

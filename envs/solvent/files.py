@@ -1,34 +1,32 @@
-"""The one reader and writer of files: limits that hold before a byte is read, strict JSON, records as JSON lines.
+"""The one reader and writer of files: limits on bytes that hold before any is read, strict JSON, atomic writes, locks.
 
-A record is a pydantic model with the field names of its source document, and ``RECORD`` as its ``model_config``. Its
-file is JSON lines, read whole and appended to under a lock. Everything else is written whole or not at all.
+A lock needs filelock, of the extra ``experiments``.
 """
 
 from __future__ import annotations
 
-import datetime
 import errno
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel, ConfigDict, ValidationError
-
-    R = TypeVar("R", bound=BaseModel)
+from typing import Any, BinaryIO, NoReturn
 
 __all__ = [
-    "DEEPEST", "LONGEST_LINE", "RECORD", "InputError", "append_records", "appending", "first_problem", "input_lines",
-    "locked", "now", "open_input", "read_input", "read_records", "require_writable", "strict_json", "write_atomically",
+    "DEEPEST",
+    "LONGEST_LINE",
+    "appending",
+    "input_lines",
+    "locked",
+    "open_input",
+    "read_input",
+    "require_writable",
+    "strict_json",
+    "write_atomically",
     "write_json",
-]  # fmt: skip
-
-RECORD: ConfigDict = {"extra": "forbid", "frozen": True, "hide_input_in_errors": True, "allow_inf_nan": False}
-"""The ``model_config`` of records."""
+]
 
 PATIENCE = 10.0
 """Seconds to wait for the lock of a file that is appended to."""
@@ -41,10 +39,6 @@ DEEPEST = 100
 
 _MOST_OF_LINES = 2**32
 _Path = str | os.PathLike[str]
-
-
-class InputError(ValueError):
-    """An input that can't be used. The message is one line: file, place, what is wrong, what is allowed."""
 
 
 def read_input(path: _Path, most: int) -> bytes:
@@ -136,75 +130,6 @@ def _no_double(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(document) < len(pairs):
         raise ValueError("a key is given twice")
     return document
-
-
-# -- records
-
-
-def read_records(path: _Path, kind: type[R]) -> Iterator[R]:
-    """Yield the records of a file of JSON lines; empty lines are skipped.
-
-    Raises:
-        InputError: the file can't be read, or a line is not a record; the message has the line's number and the key.
-    """
-    from pydantic import ValidationError
-
-    try:
-        for number, line in input_lines(path):
-            if line.strip():
-                try:
-                    yield kind.model_validate(strict_json(line))
-                except ValidationError as error:
-                    raise InputError(f"{path}, line {number}: {first_problem(error)}") from None
-                except ValueError as error:
-                    said = f"{path}, line {number}: {error!s:.80}; allowed: a JSON object"
-                    raise InputError(said) from None
-    except OSError as error:
-        raise InputError(f"{path}: not read, {error.strerror}; allowed: a file of JSON lines") from None
-
-
-def append_records(path: _Path, records: Iterable[BaseModel]) -> None:
-    """Append records to ``path`` as JSON lines, all of them or none. A missing file is created.
-
-    If the last line is unfinished, as after a full disk, the first record starts on a line of its own.
-
-    Raises:
-        OSError: the file can't be written.
-        TimeoutError: another process has held the lock for ``PATIENCE`` seconds.
-    """
-    content = "".join(record.model_dump_json() + "\n" for record in records).encode()
-    target = Path(path)
-    if not content:
-        return
-    with appending(target), target.open("ab+") as file:
-        size = file.seek(0, os.SEEK_END)
-        if size:
-            file.seek(size - 1)
-            content = content if file.read(1) == b"\n" else b"\n" + content
-        try:
-            file.write(content)
-            file.flush()
-        except OSError as error:
-            with suppress(OSError):
-                os.truncate(target, size)
-            raise OSError(error.errno, os.strerror(error.errno or 0), str(target)) from None
-
-
-def first_problem(error: ValidationError) -> str:
-    """Return what is wrong with a record, with its key, in one line and without its content beyond 60 characters."""
-    first = error.errors(include_url=False)[0]
-    key, allowed = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Input should be ")
-    where = f"{key}: " if key else ""
-    if first["type"] == "extra_forbidden":
-        return f"{where}unknown key"
-    if first["type"] == "missing":
-        return f"{where}missing"
-    return f"{where}got {first['input']!r:.60}; allowed: {allowed.removeprefix('Value error, ')}"
-
-
-def now() -> datetime.datetime:
-    """Return the present time in UTC."""
-    return datetime.datetime.now(datetime.UTC)
 
 
 # -- writing

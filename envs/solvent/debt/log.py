@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import operator
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from solvent.files import input_lines, now, strict_json
+from solvent.files import input_lines, strict_json
 from solvent.lab.ledger import append_jsonl
 from solvent.lab.mechanisms.debt import RefusalEvent
 
@@ -77,7 +78,8 @@ def read_refusals_jsonl(path: File) -> list[RefusalEvent]:
 
 
 def _now() -> str:
-    return now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    now = datetime.datetime.now(datetime.UTC)
+    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _writable(said: str) -> str:
