@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import pkgutil
 from collections.abc import Sequence
 from concurrent.futures import as_completed
@@ -64,20 +63,16 @@ def run_study(
     study, data = study_named(name), StudyData(name, runs)
     arms = [source for source in study.sources() if isinstance(source, Arm)]
     plays = [source for source in study.sources() if isinstance(source, Play)]
-    pool, ended = Processes(jobs or os.cpu_count() or 1), False
-    try:
+    with Processes(jobs) as pool:
         for arm in arms:
             root = data.folder(arm).root
-            run_experiment(arm.experiment(budget), root, pool=pool, quiet=quiet, fresh=fresh, more=True)
+            run_experiment(arm.experiment(budget), root, pool=pool, quiet=quiet, fresh=fresh)
         left = [play for play in plays if fresh or not data.table(play).exists()]
         made = [pool.call(make_table, play, data, budget) for play in left]
         with Progress(new_console(), quiet=quiet) as shown:
             for done, future in enumerate(as_completed(made), 1):
                 future.result()
                 shown.update(name, done / len(left), f"{done} of {len(left)} plays")
-        ended = True
-    finally:
-        pool.close(now=not ended)
 
 
 def show_score(name: str, runs: Path, out: Path | None = None) -> None:
