@@ -136,7 +136,7 @@ def run(
     # After the checks, which need no learner.
     from solvent_experiments.run import Pool, run_experiment, show_results
 
-    pool: Pool | None = None
+    opening: contextlib.AbstractContextManager[Pool | None] = contextlib.nullcontext()
     if backend == "ray":
         try:
             from solvent_experiments.ray import RayPool
@@ -146,9 +146,10 @@ def run(
             raise ConfigError(
                 f"needs the package {error.name}: {install('ray')}", key="--backend ray"
             ) from None
-        pool = RayPool(address, jobs or os.cpu_count() or 1)
+        opening = RayPool(address, jobs or os.cpu_count() or 1)
     root = out if out is not None else Path("runs") / experiment.name
-    folder = run_experiment(experiment, root, pool=pool, jobs=jobs, quiet=quiet, fresh=fresh)
+    with opening as pool:
+        folder = run_experiment(experiment, root, pool=pool, jobs=jobs, quiet=quiet, fresh=fresh)
     show_results(folder, new_console())
     suggest(
         f"`solvent report {shlex.quote(str(root))}` writes a page with figures and an episode to step through."
