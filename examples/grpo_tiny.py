@@ -42,9 +42,9 @@ from solvent.lab.actions import action_table
 from solvent.lab.verbs import Verb
 from solvent_agents import PLAYERS
 from solvent_agents.language.calls import choices
-from solvent_agents.language.conversation import ScriptedModel, converse
-from solvent_agents.language.desk import Desk
+from solvent_agents.language.desk import Desk, call_by
 from solvent_agents.language.prompt import instructions
+from solvent_agents.language.tools import use
 
 ENV = "Solvent/Tiny-v0"
 PARAMS = gymnasium.make(ENV).unwrapped.params
@@ -88,9 +88,16 @@ def scripted(episodes: int) -> Dataset:
     ]
     rows = []
     for seed in range(episodes):
-        _, *messages = converse(desk, ScriptedModel(agent, desk), seed).messages
-        messages = [message | {"content": message["content"] or ""} for message in messages]
-        rows.append({"messages": [opening()[0], *messages], "tools": json.dumps(tools)})
+        messages: list[dict[str, Any]] = [opening()[0], {"role": "user", "content": desk.reset(seed)}]
+        while "The episode is over" not in messages[-1]["content"]:
+            name, arguments = call_by(agent, desk)
+            call = {"id": f"call-{len(messages)}", "type": "function"}
+            call["function"] = {"name": name, "arguments": json.dumps(arguments)}
+            messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
+            messages.append(
+                {"role": "tool", "tool_call_id": call["id"], "content": use(desk, name, arguments)}
+            )
+        rows.append({"messages": messages, "tools": json.dumps(tools)})
     return Dataset.from_list(rows)
 
 

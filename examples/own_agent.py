@@ -21,11 +21,12 @@ import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from solvent.adequacy import Incident, ToolContext, correction_for, score
-from solvent.adequacy.fmea import append_incidents
+from solvent.adequacy import Call, correction_for, score
+from solvent.adequacy.records import Incident, rows_of
 from solvent.debt import EpistemicController, log_refusal
 from solvent.energy import EnergyMeter
 from solvent.energy.costs import CostStore, ProposalError
+from solvent.files import append_records
 
 NOTICES = {
     "fares.txt": "A single ticket costs 5 euros.\nA bike costs 2 euros each way.\nChildren under six travel free.\n",
@@ -76,33 +77,32 @@ class Clerk:
         self.outbox: list[tuple[str, str]] = []
 
     def answer(self, letter: Letter) -> None:
-        said, context = self.turn(letter, letter.question)
-        found = score(said, context, letter.question)
+        said, calls = self.turn(letter, letter.question)
+        found = score(said, calls, letter.question)
         if found.score >= 2:
             correction, self.tries = correction_for("low", found.rule).text, len(letter.words)
             print(f"  adequacy {found.score}, {found.rule}: {correction}")
             first, (said, _) = said, self.turn(letter, f"{letter.question}\n{correction}")
             if said == letter.found:  # so the first answer was wrong
                 wrong = Incident(
-                    severity=3, occurrence=5, detectability=6, description=f"A notice says otherwise: {said}",
-                    query=letter.question, response=first, context=context, rule=found.rule, domain="ferry",
+                    id=letter.sender, severity=3, occurrence=5, detectability=6, query=letter.question, response=first,
+                    description=f"A notice says otherwise: {said}", tool_calls=rows_of(calls),
                     reported_by="own_agent.py",
                 )  # fmt: skip
-                append_incidents(self.folder / "incidents.jsonl", [wrong])
+                append_records(self.folder / "incidents.jsonl", [wrong])
         self.outbox.append((letter.sender, said))
 
-    def turn(self, letter: Letter, query: str) -> tuple[str, ToolContext]:
+    def turn(self, letter: Letter, query: str) -> tuple[str, list[Call]]:
         """Return what the clerk says to a query, and the calls behind it."""
-        start = len(self.transcript)
+        self.calls: list[Call] = []
         self.transcript.append({"role": "user", "content": query})
         self.possible = {line: name for name, text in self.notices.items() for line in text.splitlines()}
         said = letter.found if self.look_up(letter) else letter.missing
-        calls = ToolContext.from_openai(self.transcript[start:])
         self.transcript.append({"role": "assistant", "content": said})
-        evidence = "\n".join(call["result"] for call in calls.to_dicts())
+        evidence = "\n".join(call.result for call in self.calls)
         self.answers.append((letter.sender, said, tuple(evidence.splitlines())))
         print(f"  answer: {said}")
-        return said, calls
+        return said, self.calls
 
     def look_up(self, letter: Letter) -> bool:
         """Return whether a notice has one of the words."""
@@ -134,6 +134,7 @@ class Clerk:
         function = {"name": tool, "arguments": json.dumps({"about": about})}
         asked = {"role": "assistant", "content": None, "tool_calls": [{"id": key, "function": function}]}
         result = "\n".join(found) or f"No notice has the word {about}."
+        self.calls.append(Call(tool, {"about": about}, result))
         self.transcript += [asked, {"role": "tool", "tool_call_id": key, "content": result}]
         return found
 
@@ -219,9 +220,8 @@ def main(arguments: list[str] | None = None) -> None:
   solvent proposals list --store {at}/solvent_costs.db
   solvent gate reviews --store {at}/solvent_gate.db
   solvent adequacy score {at}/transcript.jsonl --out {at}/scores.jsonl
-to decide on a page, and to label the answers beside these scores:
-  solvent desk --store {at}/solvent_costs.db{gate} --responses {at}/transcript.jsonl --scores {at}/scores.jsonl \\
-    --incidents {at}/incidents.jsonl --refusals {at}/epistemic_refusals.jsonl""")
+to decide on a page, and to label the answers:
+  solvent desk --store {at}/solvent_costs.db{gate} --responses {at}/transcript.jsonl --scores {at}/scores.jsonl""")
 
 
 if __name__ == "__main__":

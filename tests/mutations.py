@@ -42,7 +42,7 @@ TESTS = {
     "envs/solvent/energy/": "tests/energy/test_meter.py\ntests/costs/test_meter_store.py tests/test_own_agent.py",
     "envs/solvent/gate/policy.py": "tests/gate/test_policy.py tests/gate/test_verdict.py\ntests/gate",
     "envs/solvent/gate/": "tests/gate/test_embedding.py tests/gate/test_measurement.py\ntests/gate",
-    "envs/solvent/adequacy/": "tests/adequacy/test_{stem}.py\ntests/adequacy\ntests/experiments/test_adequacy*.py",
+    "envs/solvent/adequacy/": "tests/adequacy/test_{stem}.py\ntests/adequacy",
 }
 """Start of a file's path -> patterns of its tests, one line per round, the quickest round first."""
 

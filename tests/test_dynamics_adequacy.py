@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv, ParamError
-from solvent.adequacy.corrections import load_corrections
+from solvent.adequacy.records import corrections
 from solvent.lab.codes import Event, Obstacle, Refusal, Verdict
 from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.params import PRESETS, LabParams
@@ -33,7 +33,7 @@ from tests.labs import (
 P20 = load_measured().policies[1]
 ACCEPTED, REVIEWED, REJECTED = 0, round(5e5 * (P20.tau_accept + P20.tau_review)), 999_999
 """Residuals in millionths that the policy at the start accepts, reviews and rejects (held below)."""
-TEXT = {row.id: row.text for row in load_corrections().rows}
+TEXT = {row.id: row.text for row in corrections()}
 # One action a heartbeat, so that heartbeats can be counted; what is tested is the same with energy.
 BASIS = {
     "adequacy": {"enabled": True, "review_from": 2, "reject_from": 3},

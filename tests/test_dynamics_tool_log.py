@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv
-from solvent.adequacy.heuristic import score
-from solvent.adequacy.tools import ToolContext
+from solvent.adequacy import calls_of, score
 from solvent.lab.codes import Event, Verdict
 from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.verbs import VERBS, Verb
@@ -96,7 +95,7 @@ class Witness:
         for call, (*_, told) in zip(log, self.plates[name], strict=True):
             assert all(told_sentence in call["result"] for told_sentence in told)
             assert len(call["result"]) <= sum(map(len, told)) + 2 * len(told)
-        found = score(sentence, ToolContext.from_dicts(log))
+        found = score(sentence, calls_of(log))
         expected = DEPARTURES.get(found.rule, found.score)
         assert (info["adequacy"], info["adequacy_rule"]) == (expected, found.rule), (sentence, log)
         assert expected == score_of(wording, named, len(log))

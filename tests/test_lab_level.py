@@ -11,7 +11,7 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 from solvent import LabEnv, LabVectorEnv
-from solvent.adequacy.corrections import load_corrections
+from solvent.adequacy.records import corrections
 from solvent.lab.codes import Event, Verdict
 from solvent.lab.columns import episode_columns, join_columns
 from solvent.lab.mechanisms.adequacy import RULES
@@ -131,7 +131,7 @@ def test_the_elements_are_named_and_thirty_at_the_default(reject_from, correctio
 @pytest.mark.parametrize("params", [{}, {"adequacy": {"reject_from": 4}}, {"adequacy": {"enforced": False}}])
 def test_what_the_elements_say_is_what_the_record_says(params):
     env = LabEnv({**TALKATIVE, **params}, preset="lab")
-    text = {row.id: row.text for row in load_corrections().rows}
+    text = {row.id: row.text for row in corrections()}
     corrected, values = set(), set()
     for _, _, (observation, *_), lab, _ in play(env, 700, seed=4):
         assert env.observation_space.contains(observation)
@@ -292,7 +292,9 @@ def test_a_state_of_a_lab_with_more_corrections_is_no_error_later():
     known = [name for name in other.observation_fields if name.startswith("correction/")]
     state["correction"] = len(known) - 1
     other.set_state(state)
-    assert other.correction == load_corrections()[known[-1].removeprefix("correction/")].text
+    assert (
+        other.correction == {row.id: row.text for row in corrections()}[known[-1].removeprefix("correction/")]
+    )
     env = LabEnv(TALKATIVE, preset="lab")
     env.reset(seed=1)
     refused(env, state)

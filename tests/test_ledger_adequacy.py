@@ -5,16 +5,15 @@ from __future__ import annotations
 import pytest
 
 from solvent import LabEnv
-from solvent.adequacy.corrections import load_corrections
-from solvent.adequacy.heuristic import score
-from solvent.adequacy.tools import ToolContext
+from solvent.adequacy import calls_of, score
+from solvent.adequacy.records import corrections
 from solvent.lab.codes import Verdict
 from solvent.lab.mechanisms.adequacy import RULES, rule_scores
 from solvent.lab.verbs import VERBS, Verb
 from tests.labs import LEFT_OUT, lines, merged, open_lab, play, study, take
 
 HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
-TEXT = {row.id: row.text for row in load_corrections().rows}
+TEXT = {row.id: row.text for row in corrections()}
 PARAMS = {
     "budget": {"heartbeats": 14, "wells": 3000, "start_hour": 8},
     "debt": {"threshold": 20.0, "interest_cap": 20.0, "sensitivity": 0.01},
@@ -65,7 +64,7 @@ def test_every_verdict_has_the_score_its_rule_and_the_sources_tool_context(told)
 
 def test_a_line_can_be_scored_again_from_its_claim_and_the_log(told):
     for line, log in zip(of(told[2], "verdict"), told[1], strict=True):
-        found = score(line["claim"], ToolContext.from_dicts(log))
+        found = score(line["claim"], calls_of(log))
         assert line["adequacy"]["rule"] == found.rule
         # The lab's own table scores the rule.
         assert line["adequacy"]["score"] == rule_scores()[RULES.index(found.rule)]
@@ -100,7 +99,7 @@ def test_every_error_that_all_saw_has_the_correction_and_no_other_line_has_one(t
 def test_the_correction_on_the_line_is_that_of_the_errors_own_rule(told):
     """By the verdict that the error's ``design_id`` names."""
     rule = {line["design_id"]: line["adequacy"]["rule"] for line in of(told[2], "verdict")}
-    answer = {row.pattern: row.text for row in load_corrections().rows}
+    answer = {f"{row.severity} {row.words}/{row.evidence}": row.text for row in corrections()}
     high = [line for line in of(told[2], "incident") if line["severity"] == "high"]
     for line in high:
         words, evidence = rule[line["design_id"]].split("/")

@@ -13,10 +13,10 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the extra `store` is not installed")
 
 from examples.own_agent import main
-from solvent.adequacy.fmea import read_incidents
-from solvent.adequacy.scores import read_scores
+from solvent.adequacy.records import Incident, ScoreRecord
 from solvent.debt import EpistemicController, read_refusals_jsonl
 from solvent.energy.costs import CostStore
+from solvent.files import read_records
 from solvent.gate.store import VerdictStore
 from tests.commands import call, launching
 
@@ -60,22 +60,21 @@ def test_debt_energy_and_adequacy_leave_their_records(tmp_path, capsys, without_
         sent = [use for use in store.uses("clerk", 1) if use.target_name == "send_reply"]
     assert [use.about for use in sent] == ["Ann", "Ben", "Cleo", "Dan"]
 
-    (wrong,) = read_incidents(folder / "incidents.jsonl")
+    (wrong,) = read_records(folder / "incidents.jsonl", Incident)
     assert (wrong.response, wrong.rule) == ("Dogs are never allowed on any ferry.", "definitive/thin")
 
     proposals, _, adequacy, desk = commands(printed)
     call(*proposals).succeeded("send_reply")
     call(*adequacy).succeeded("5")
-    scores = read_scores(folder / "scores.jsonl")
+    scores = [*read_records(folder / "scores.jsonl", ScoreRecord)]
     assert [one.epad.heuristic for one in scores] == [0, 2, 0, 0, 0]
-    assert scores[1].sha256 == wrong.sha256
 
     with launching() as launch:
         process = launch(*desk, "--port", "0")
         process.stdout.readline()
         with httpx.Client(follow_redirects=True) as client:
             page = client.get(process.stdout.readline().removeprefix("open: ").strip()).text
-    for waits in ("1</strong> cost proposal", "5</strong> responses to label", "1</strong> incident"):
+    for waits in ("1 cost proposals", "5 responses to label"):
         assert waits in page
 
 
@@ -94,7 +93,7 @@ def test_the_next_run_still_owes_and_goes_on_with_its_energy(tmp_path, capsys, w
         assert len(store.proposals()) == 1
     _, _, adequacy, _ = commands(printed)
     call(*adequacy).succeeded()
-    assert len(read_scores(tmp_path / "scores.jsonl")) == 10
+    assert len([*read_records(tmp_path / "scores.jsonl", ScoreRecord)]) == 10
 
 
 @pytest.mark.slow

@@ -253,13 +253,9 @@ def pins() -> dict[str, str]:
     return {canonicalize_name(name): version for name, _, version in found}
 
 
-UNPINNED = {"inspect"}
-"""Extras that ask for other versions than the tested ones; pyproject.toml says which."""
-
-
 def test_constraints_pin_all_that_is_asked_for_and_fit_on_any_machine() -> None:
     pinned = pins()
-    for extra in {"", *EXTRAS} - UNPINNED:
+    for extra in {"", *EXTRAS}:
         for requirement in requirements(NAME, extra):
             name = canonicalize_name(requirement.name)
             if name != NAME:

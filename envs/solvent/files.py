@@ -119,6 +119,8 @@ def strict_json(text: str | bytes) -> Any:
             if isinstance(outer, dict | list)
             for inner in (outer.values() if isinstance(outer, dict) else outer)
         ]
+        if not level:
+            break
     if any(isinstance(inner, dict | list) for inner in level):
         raise ValueError(_TOO_DEEP)
     return value

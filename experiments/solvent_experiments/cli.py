@@ -19,14 +19,13 @@ import typer
 
 from solvent_experiments.console import complain, new_console, say, suggest
 from solvent_experiments.desk.command import desk
-from solvent_experiments.instruments.adequacy.command import app as adequacy
+from solvent_experiments.instruments.adequacy import app as adequacy
 from solvent_experiments.instruments.debt.command import app as debt
 from solvent_experiments.instruments.energy.commands import explain, tools
 from solvent_experiments.instruments.energy.proposals import app as proposals
 from solvent_experiments.instruments.gate.command import app as gate
+from solvent_experiments.instruments.language import llm, serve
 from solvent_experiments.instruments.options import Env, Quiet
-from solvent_experiments.language.command import app as llm
-from solvent_experiments.language.serve import serve
 from solvent_experiments.studies.command import app as study
 
 PROG = "solvent"
@@ -51,10 +50,10 @@ Start here:
 """,
 )
 for name, group in {
-    "debt": debt, "proposals": proposals, "gate": gate, "adequacy": adequacy, "study": study, "llm": llm,
+    "debt": debt, "proposals": proposals, "gate": gate, "adequacy": adequacy, "study": study,
 }.items():  # fmt: skip
     app.add_typer(group, name=name)
-for command in (tools, explain, serve, desk):
+for command in (tools, explain, llm, serve, desk):
     app.command()(command)
 
 Runs = Annotated[
@@ -137,7 +136,7 @@ def run(
     # After the checks, which need no learner.
     from solvent_experiments.run import Pool, run_experiment, show_results
 
-    pool: Pool | None = None
+    opening: contextlib.AbstractContextManager[Pool | None] = contextlib.nullcontext()
     if backend == "ray":
         try:
             from solvent_experiments.ray import RayPool
@@ -147,9 +146,10 @@ def run(
             raise ConfigError(
                 f"needs the package {error.name}: {install('ray')}", key="--backend ray"
             ) from None
-        pool = RayPool(address, jobs or os.cpu_count() or 1)
+        opening = RayPool(address, jobs or os.cpu_count() or 1)
     root = out if out is not None else Path("runs") / experiment.name
-    folder = run_experiment(experiment, root, pool=pool, jobs=jobs, quiet=quiet, fresh=fresh)
+    with opening as pool:
+        folder = run_experiment(experiment, root, pool=pool, jobs=jobs, quiet=quiet, fresh=fresh)
     show_results(folder, new_console())
     suggest(
         f"`solvent report {shlex.quote(str(root))}` writes a page with figures and an episode to step through."
@@ -282,7 +282,6 @@ def figures(runs: Runs) -> None:
 
 
 @app.command()
-@llm.command()
 def report(
     runs: Runs,
     out: Annotated[

@@ -9,7 +9,7 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -137,15 +137,13 @@ class Evaluation(_Strict):
 
 
 class LanguageModel(_Strict):
-    """A language model that has played, and how. Its transcripts are in the run's folder."""
+    """A language model that has played, and how: an evaluation log of ``inspect_ai``."""
 
+    log: str
     model: str
-    base_url: str | None = None
-    beliefs: Literal["shown", "hidden"] = "shown"
+    beliefs: bool = True
     corrections: bool = True
     explanation: bool = True
-    tools: Literal["native", "text"] = "native"
-    options: dict[str, Any] = {}
 
 
 class Experiment(_Strict):

@@ -37,7 +37,7 @@ from solvent_experiments.config import ConfigError, Experiment, read_json, read_
 Columns = dict[str, NDArray[Any]]
 NO_SEED = -1
 """Marks "no training seed" in memory; in Parquet it is null."""
-LANGUAGE = ("invalid_calls", "messages", "prompt_tokens", "answer_tokens", "cost", "stopped")
+LANGUAGE = ("invalid_calls", "silent", "messages", "prompt_tokens", "answer_tokens", "stopped")
 """Columns that only the episodes of a language model have. The joined table of a run is without them."""
 PACKAGES = ("gymnasium", "numba", "numpy", "scipy", "torch", "stable-baselines3", "sb3-contrib")
 
@@ -50,10 +50,6 @@ class Unit:
         self.label = agent if seed is None else f"{agent} seed {seed}"
         self.model = folder / "policy.safetensors"  # written after policy.json, which describes it
         self.training = folder / "training.parquet"
-        self.transcripts = (
-            folder / "transcripts.jsonl"
-        )  # of a language model, what the policy is to a learner
-        self.endpoint = folder / "endpoint.json"
         self.traces = folder / "traces.parquet"
         self.episodes = folder / "episodes.parquet"  # the last one
         self.error = folder / "error.txt"

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import ray
 
@@ -50,6 +50,12 @@ class RayPool:
         signal.signal(signal.SIGTERM, handler)  # Ray replaces it, and the run must stop in its own way
         self.jobs = int(ray.cluster_resources()["CPU"])  # type: ignore[no-untyped-call]
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        ray.shutdown()
+
     def submit(self, experiment: Experiment, unit: Unit) -> Future[Times | None]:
         paths = [path for path in unit.folder.rglob("*") if path.is_file()] if unit.folder.exists() else []
         files = {path.relative_to(unit.folder).as_posix(): path.read_bytes() for path in paths}
@@ -65,9 +71,6 @@ class RayPool:
 
     def stop(self) -> None:
         """Do nothing: a unit that has not returned is cancelled by the run and ends with the cluster's job."""
-
-    def close(self, *, now: bool) -> None:  # noqa: ARG002 - the other pool waits
-        ray.shutdown()
 
 
 def _work(

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from rich.console import Console
@@ -73,9 +73,13 @@ Times = dict[str, float]
 
 
 class Pool(Protocol):
-    """Executes units. ``jobs`` is how many at a time."""
+    """Executes units. ``jobs`` is how many at a time. Leaving it by an error ends what still runs."""
 
     jobs: int
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
 
     def submit(self, experiment: Experiment, unit: Unit) -> Future[Times | None]:
         """Execute a unit; the result is its wall times by stage, or None if it was stopped."""
@@ -86,9 +90,6 @@ class Pool(Protocol):
     def stop(self) -> None:
         """Make running units return None soon."""
 
-    def close(self, *, now: bool) -> None:
-        """End the pool; with ``now``, without waiting for what still runs."""
-
 
 def run_experiment(
     experiment: Experiment, root: Path, *, pool: Pool | None = None, jobs: int | None = None,
@@ -97,7 +98,7 @@ def run_experiment(
     """Run the unfinished part of an experiment in the folder ``root``.
 
     Args:
-        pool: executes the units; by default ``jobs`` processes of this machine, at most one per core.
+        pool: executes the units and stays open; by default ``jobs`` processes of this machine, one per core.
         quiet: show nothing but the results.
         fresh: first move an existing folder aside.
 
@@ -120,8 +121,9 @@ def run_experiment(
             folder.write_manifest(experiment, started, None, 0.0)
             if left:
                 _compile(experiment)
-                pool = pool or Processes(min(jobs or len(os.sched_getaffinity(0)), len(left)))
-                _Session(experiment, folder, left, pool, shown, stop).work()
+                with contextlib.ExitStack() as opened:
+                    workers = pool or opened.enter_context(Processes(jobs))
+                    _Session(experiment, folder, left, workers, shown, stop).work()
             join(experiment, folder, folder.units(experiment))
             _draw(folder, shown)
             folder.write_manifest(experiment, started, now(), time.monotonic() - begun)
@@ -186,19 +188,18 @@ class _Session:
 
     def work(self) -> None:
         """Execute all units. Raise Interrupted or BrokenRunError if some are not finished."""
+        for _ in self._pool.messages():  # of an experiment before
+            pass
         running = {self._pool.submit(self._experiment, unit): unit for unit in self._units}
-        try:
-            while running:
-                done, _ = wait(running, timeout=REPORT_EVERY, return_when="FIRST_COMPLETED")
-                for message in self._pool.messages():
-                    self._hear(message)
-                for future in done:
-                    self._end(running.pop(future), future)
-                if self._stop.is_set():
-                    self._pool.stop()
-                    running = {future: unit for future, unit in running.items() if not future.cancel()}
-        finally:
-            self._pool.close(now=bool(running))
+        while running:
+            done, _ = wait(running, timeout=REPORT_EVERY, return_when="FIRST_COMPLETED")
+            for message in self._pool.messages():
+                self._hear(message)
+            for future in done:
+                self._end(running.pop(future), future)
+            if self._stop.is_set():
+                self._pool.stop()
+                running = {future: unit for future, unit in running.items() if not future.cancel()}
         if self._stop.is_set():
             raise Interrupted
         if self._failures:
@@ -345,17 +346,14 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
     trained = unit.seed is None or (unit.model.exists() and unit.training.exists())
     if not trained and not _train(experiment, unit, teller("training"), should_stop):
         return None
-    agent, on_progress = _agent(experiment, unit), teller("evaluation")
+    agent, beside = _agent(experiment, unit)
+    on_progress = teller("evaluation")
     evaluated = evaluate(
         agent, experiment.lab, experiment.evaluation, on_progress=on_progress, should_stop=should_stop
     )
     if evaluated is None:
         return None
-    episodes = evaluated.episodes
-    if unit.talks:
-        from solvent_experiments.language.transcripts import language_columns
-
-        episodes |= language_columns(unit.transcripts, experiment.evaluation.seeds)
+    episodes = evaluated.episodes | beside
     for name, events in evaluated.ledgers.items():
         lines = [json.dumps(event.to_dict(), ensure_ascii=False) + "\n" for event in events]
         write_atomically(unit.folder / name, "".join(lines))
@@ -394,37 +392,51 @@ def _train(
     return True
 
 
-def _agent(experiment: Experiment, unit: Unit) -> Agent:
+def _agent(experiment: Experiment, unit: Unit) -> tuple[Agent, Columns]:
+    """Return the agent of a unit, and the columns of a language model's episodes that no other agent has."""
     if unit.talks:
-        from solvent_experiments.language.transcripts import recorded
+        from solvent_experiments.language import recorded
 
-        return recorded(unit.transcripts, experiment)
+        return recorded(experiment, unit.agent)
     if unit.seed is None:
         from solvent_agents import PLAYERS
 
-        return PLAYERS[unit.agent](experiment.lab, 0)
+        return PLAYERS[unit.agent](experiment.lab, 0), {}
     from solvent_agents.learning.learned import LearnedAgent
 
-    return LearnedAgent.load(unit.model, experiment.lab)
+    return LearnedAgent.load(unit.model, experiment.lab), {}
 
 
 # -- processes of this machine
 
 
 class Processes:
-    """A pool of processes, spawned so that no thread or lock of the parent is copied."""
+    """A pool of processes, by default one per core, spawned so that no thread or lock of the parent is copied."""
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int | None) -> None:
         one_thread_each()
         context = multiprocessing.get_context("spawn")
-        self.jobs, self._stop, self._queue = jobs, context.Event(), context.SimpleQueue()
-        self._pool = ProcessPoolExecutor(jobs, context, _begin, (self._queue, self._stop))
+        self.jobs = jobs or len(os.sched_getaffinity(0))
+        self._stop, self._queue = context.Event(), context.SimpleQueue()
+        self._pool = ProcessPoolExecutor(self.jobs, context, _begin, (self._queue, self._stop))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for process in multiprocessing.active_children() if kind else ():
+            process.kill()
+        self._pool.shutdown()
 
     def submit(self, experiment: Experiment, unit: Unit) -> Future[Times | None]:
+        return self.call(_work, experiment, unit)
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Execute a function of a module."""
         # A Ctrl-C reaches a new process before it can ignore it; it inherits what is blocked.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
         try:
-            return self._pool.submit(_work, experiment, unit)
+            return self._pool.submit(function, *arguments)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -434,11 +446,6 @@ class Processes:
 
     def stop(self) -> None:
         self._stop.set()
-
-    def close(self, *, now: bool) -> None:
-        for process in multiprocessing.active_children() if now else ():
-            process.kill()
-        self._pool.shutdown()
 
 
 _tell: Tell
@@ -479,9 +486,12 @@ def join(experiment: Experiment, folder: RunFolder, units: Sequence[Unit]) -> No
     parts = [{k: v for k, v in read[unit.label].items() if k not in LANGUAGE} for unit in units]
     write_parquet(folder.episodes, joined(parts))
     write_parquet(folder.traces, joined([read_parquet(unit.traces) for unit in units]))
-    episodes = {unit: read_parquet(unit.training) for unit in units if unit.seed is not None}
-    # A training of a few steps ends no episode, and its table has no columns.
-    trained = [owned(columns, unit.agent, unit.seed) for unit, columns in episodes.items() if columns]
+    trained = [
+        owned(columns, unit.agent, unit.seed)
+        for unit in units
+        # A training of a few steps ends no episode, and its table has no columns.
+        if unit.seed is not None and (columns := read_parquet(unit.training))
+    ]
     if trained:
         write_parquet(folder.training, joined(trained))
     if experiment.lab.gate.enabled:

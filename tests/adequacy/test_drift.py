@@ -1,374 +1,202 @@
-"""Drift, and what a correction does: simulated responders whom it helps, or harms, or who improve without it."""
+"""Drift, tool patterns and agreement over scored responses."""
 
 from __future__ import annotations
-
-import dataclasses
-import functools
-import json
-import math
 
 import numpy as np
 import pytest
 
-from solvent.adequacy.agreement import Estimate
-from solvent.adequacy.corrections import load_corrections
-from solvent.adequacy.decisions import retire, retired
-from solvent.adequacy.drift import Drift, DriftMonitor, DriftRules, append_drifts, read_drifts
-from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.fitness import Stretch, _verdict, fitness, stretches_of
-from solvent.adequacy.heuristic import score
-from solvent.adequacy.jsonl import append_lines
-from solvent.adequacy.scores import record_of
-from solvent.adequacy.tools import ToolContext
+from solvent.adequacy import Call, score
+from solvent.adequacy.agreement import Labelled, compare, discover, kappa, kappa_difference
+from solvent.adequacy.drift import Drift, DriftMonitor, follow
+from solvent.adequacy.patterns import Trigger, accepted, find_patterns, patterns_of, triggered
+from solvent.adequacy.records import Incident, Ratings, record_of, refined
+from solvent.files import InputError, now, read_records
 
-THIN = "definitive/thin"
-PARTIAL = "say_it_is_partial"  # what the shipped table answers to low definitive/thin
+BAD, GOOD = "Retries do not exist.", "It may retry."
 
 
-def feed(monitor, scores, rule=THIN, agent="a"):
-    events = [monitor.observe(agent, "s", epad, rule) for epad in scores]
-    return [event for event in events if event is not None]
+def record(i, epad, session="s", tools=(), **fields):
+    response = BAD if epad > 1 else GOOD
+    calls = [Call(name, {}, "x") for name in tools]
+    ratings = Ratings(**({"heuristic": epad} | fields))
+    return record_of(response, calls, "", score(response, calls), id=str(i), session=session, epad=ratings)
 
 
-# -------------------------------------------------------------------------------------------------- drift
+def records(*scores, **fields):
+    return [record(i, epad, **fields) for i, epad in enumerate(scores)]
 
 
-def test_an_event_by_hand():
-    monitor = DriftMonitor(DriftRules(window=4, threshold=1.5, horizon=3))
-    events = feed(monitor, [3, 0, 1, 1, 3, 1, 3, 3, 3, 0, 0, 0, 0])
-    # Sums of four: 5, 5, 6 at response 5; quiet over 6 to 8; 9 at response 9.
-    assert [(event.position, event.before, event.mean) for event in events] == [(5, 6, 1.5), (9, 9, 2.25)]
-    assert [event.severity for event in events] == ["low", "medium"]
-    assert all(event.given and not event.randomised for event in events)
-    assert [event.correction for event in events] == [PARTIAL, PARTIAL]
-    assert monitor.text(events[0]) == load_corrections()[PARTIAL].text
+# -- drift ---------------------------------------------------------------------------------------
 
 
-def test_failures_that_were_left_out_are_told_so():
-    failed = {"name": "Bash", "arguments": {"command": "pytest"}, "result": "1 failed"}
-    said, context = "All tests pass.", ToolContext.from_dicts([failed])
-    record = record_of(said, context, None, score(said, context))
-    (event,) = DriftMonitor(DriftRules(window=2)).observe_records([record, record])
-    assert (event.kind, event.correction) == ("definitive/contradicted", "tell_the_failure")
+def events(*scores, **settings):
+    found = [DriftMonitor(**settings)]
+    return [event for one in records(*scores) if (event := found[0].observe(one))]
 
 
-def test_a_window_that_is_not_full_is_no_drift():
-    assert feed(DriftMonitor(DriftRules(window=4)), [3, 3, 3]) == []
+def test_a_full_window_at_the_threshold_is_an_event():
+    assert not events(3, 3, 3, 3, 3)
+    (event,) = events(0, 0, 0, 3, 3, 3)
+    assert (event.response, event.mean, event.severity, event.rule) == ("5", 1.5, "low", "definitive/none")
+    assert (event.correction, event.given) == ("look_first", False)
+    assert not events(0, 0, 0, 3, 3, 2)
 
 
-def test_agents_and_sessions_are_followed_apart():
-    rules = DriftRules(window=2, horizon=1)
-    monitor = DriftMonitor(rules)
-    for epad in (3, 0, 3, 0):
-        assert monitor.observe("a", "odd", epad, THIN) is None or epad == 0
-    alone = [DriftMonitor(rules).observe("b", "s", 3, THIN) for _ in range(2)]
-    assert alone == [None, None]
-    assert monitor.observe("b", "s", 3, THIN) is None
-    assert monitor.observe("b", "other", 3, THIN) is None
-    assert monitor.observe("b", "s", 3, THIN) is not None
-
-
-def test_the_worst_rule_of_the_window_chooses_the_correction():
-    monitor = DriftMonitor(DriftRules(window=3, threshold=1.0))
-    given = [(3, "absolute/thin"), (2, "plain/none"), (1, "hedged/none")]
-    (event,) = [e for e in (monitor.observe("a", "s", *one) for one in given) if e is not None]
-    assert (event.kind, event.correction) == ("absolute/thin", "absence_needs_a_search")
-    monitor = DriftMonitor(DriftRules(window=2, threshold=2.5, medium=2.5))
-    monitor.observe("a", "s", 3, "absolute/thin")
-    last = monitor.observe("a", "s", 3, "definitive/none")  # of equals the latest
-    assert last is not None
-    assert (last.kind, last.severity, last.correction) == ("definitive/none", "high", "retract_and_look")
-
-
-def test_records_are_scored_by_a_person_first():
-    text = "There is no retry."
-    made = record_of(text, ToolContext(), None, score(text, ToolContext()))
-    given = [((0, None), (None, None)), ((0, None), (3, None)), ((3, None), (3, None))]
-    records = [
-        dataclasses.replace(
-            made, epad=dataclasses.replace(made.epad, judge=judge[0], human=human[0]), agent="a", session="s"
-        )
-        for judge, human in given
+def test_severity_follows_the_mean():
+    assert [events(*scores)[0].severity for scores in ([2] * 6, [3, 3, 3, 2, 2, 2], [1, 1, 1, 2, 2, 2])] == [
+        "medium",
+        "high",
+        "low",
     ]
-    (event,) = DriftMonitor(DriftRules(window=3, threshold=2.0)).observe_records(records)
-    assert (event.before, event.agent, event.session) == (0 + 3 + 3, "a", "s")
-    nobody = dataclasses.replace(records[0].epad, heuristic=None, judge=None)
-    with pytest.raises(AdequacyError, match="got no EpAd"):
-        DriftMonitor().observe_records([dataclasses.replace(records[0], epad=nobody)])
 
 
-def test_withholding_is_a_draw_of_its_own():
-    rules = DriftRules(window=1, horizon=1, withhold=0.3, seed=5)
-    alone = feed(DriftMonitor(rules), [3, 0] * 400)
-    among = DriftMonitor(rules)
-    mixed = []
-    for _ in range(400):
-        for epad in (3, 0):
-            among.observe("b", "s", 3, THIN)
-            mixed.append(among.observe("a", "s", epad, THIN))
-    assert [event for event in mixed if event is not None] == alone
-    assert len(alone) == 400
-    assert all(event.randomised for event in alone)
-    withheld = sum(not event.given for event in alone)
-    assert abs(withheld - 120) < 4 * math.sqrt(400 * 0.3 * 0.7)
-    assert DriftMonitor(rules).text(next(event for event in alone if not event.given)) is None
-    other = feed(DriftMonitor(dataclasses.replace(rules, seed=6)), [3, 0] * 400)
-    assert [event.given for event in other] != [event.given for event in alone]
-
-
-def test_in_shadow_mode_nothing_is_given_and_nothing_drawn():
-    events = feed(DriftMonitor(DriftRules(window=1, shadow=True, withhold=0.5)), [3] * 20)
-    assert len(events) == 4
-    assert not any(event.given or event.randomised for event in events)
-
-
-@pytest.mark.parametrize(
-    ("rules", "said"),
-    [
-        ({"window": 0}, "window: got 0; allowed: a whole number from 1 to 1000"),
-        ({"horizon": 2.0}, "horizon: got 2.0"),
-        ({"threshold": 0.0}, "threshold, medium, high: got 0.0, 2.0, 2.5; allowed: rising"),
-        ({"threshold": 2.2}, "threshold, medium, high: got 2.2"),
-        ({"high": 3.1}, "threshold, medium, high: got"),
-        ({"threshold": math.nan}, "threshold, medium, high: got nan"),
-        ({"withhold": 0.6}, "withhold: got 0.6; allowed: a probability from 0 to 0.5"),
-        ({"seed": -1}, "seed: got -1"),
-    ],
-)
-def test_rules_out_of_range_are_refused(rules, said):
-    with pytest.raises(AdequacyError) as refused:
-        DriftRules(**rules)
-    assert str(refused.value).startswith(said)
-
-
-def test_bad_observations_are_refused_and_leave_no_trace():
-    monitor = DriftMonitor(DriftRules(window=2))
-    for epad in (4, -1, True, 1.5, None):
-        with pytest.raises(AdequacyError, match="epad: got"):
-            monitor.observe("a", "s", epad, THIN)
-    with pytest.raises(AdequacyError, match="kind: got 'loud'"):
-        monitor.observe("a", "s", 3, "loud")
-    assert monitor.observe("a", "s", 3, THIN) is None
-    assert monitor.observe("a", "s", 3, THIN) is not None
-
-
-def test_events_come_back_as_they_were(tmp_path):
-    path = tmp_path / "drift.jsonl"
-    events = feed(DriftMonitor(DriftRules(window=1, withhold=0.5)), [3] * 20)
-    assert append_drifts(path, events) == len(events)
-    assert read_drifts(path) == events
-    line = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
-    for field, value, said in [
-        ("given", 1, "given: got 1; allowed: bool"),
-        ("position", -1, "position: got -1; allowed: int, not negative"),
-        ("window", 0, "before, window: got 3, 0; allowed: a sum"),
-        ("before", 4, "before, window: got 4, 1"),
-        ("extra", 4, "got 'agent, session"),
-    ]:
-        broken = tmp_path / "broken.jsonl"
-        broken.unlink(missing_ok=True)
-        append_lines(broken, [line, {**line, field: value}])
-        with pytest.raises(AdequacyError) as refused:
-            read_drifts(broken)
-        assert str(refused.value).startswith(f"{broken}, line 2: {said}")
-
-
-# ------------------------------------------------------------------------------------------------ fitness
-
-
-def respond(rng, monitor, session, effect):
-    """Scores that wander around a level of the session's own; a correction shifts those of the next responses."""
-    level, wander, left = 1.0 + 0.3 * rng.normal(), 0.0, 0
-    scores: list[int] = []
-    events: list[Drift] = []
-    for _ in range(60):
-        wander = 0.6 * wander + 0.7 * rng.normal()
-        shift = effect if left > 0 else 0.0
-        left -= 1
-        scores.append(int(np.clip(round(level + wander + shift), 0, 3)))
-        event = monitor.observe("a", session, scores[-1], THIN)
-        if event is not None:
-            events.append(event)
-            left = monitor.rules.horizon if event.given else 0
-    return scores, events
-
-
-@functools.cache
-def world(effect, seed, sessions=60, shadow=False):
-    """Sessions with draws that withhold; or, half of them, in shadow mode and the others always corrected."""
-    rng = np.random.default_rng(seed)
-    corrected = DriftMonitor(DriftRules(withhold=0.0 if shadow else 0.3, seed=seed))
-    silent = DriftMonitor(DriftRules(shadow=True))
-    scores, events = {}, []
-    for i in range(sessions):
-        monitor = silent if shadow and i % 2 else corrected
-        own, found = respond(rng, monitor, f"s{i}", effect)
-        scores["a", f"s{i}"] = own
-        events += found
-    return tuple(stretches_of(events, scores, corrected.rules.horizon))
-
-
-def judged(effect, seed, **options):
-    return fitness(world(effect, seed, **options), PARTIAL, resamples=500)
-
-
-@pytest.mark.parametrize("shadow", [False, True])
-def test_a_correction_that_does_nothing_is_not_credited(shadow):
-    found = [judged(0.0, seed, shadow=shadow) for seed in range(20)]
-    # The scores fall by themselves, and a naive count takes that for the correction's work, every time.
-    assert all(one.naive < -0.15 for one in found)
-    assert np.mean([one.naive for one in found]) < -0.25
-    assert abs(np.mean([one.effect.value for one in found])) < 0.05
-    assert sum(one.effect.low <= 0.0 <= one.effect.high for one in found) >= 17
-    assert sum(one.verdict == "helps" for one in found) <= 2
-    assert sum(one.proposed for one in found) > 10
-    assert {one.basis for one in found} == {"matched" if shadow else "randomised"}
-
-
-@pytest.mark.parametrize("shadow", [False, True])
-@pytest.mark.parametrize(("effect", "verdict"), [(-0.8, "helps"), (0.6, "harms")])
-def test_a_correction_that_helps_or_harms_is_told(effect, verdict, shadow):
-    found = [judged(effect, seed, shadow=shadow) for seed in range(6)]
-    assert {one.verdict for one in found} == {verdict}
-    assert {one.proposed for one in found} == {verdict == "harms"}
-    if verdict == "harms":
-        # The fall that would have come anyway hides most of the harm from a naive count.
-        assert np.mean([one.naive for one in found]) < 0.3 < np.mean([one.effect.value for one in found])
-
-
-@pytest.mark.slow
-def test_the_interval_covers_the_effect():
-    truth = fitness(world(-0.8, 999, sessions=1500), PARTIAL, resamples=100).effect.value
-    found = [judged(-0.8, seed) for seed in range(60)]
-    assert sum(one.effect.low <= truth <= one.effect.high for one in found) >= 52  # 57 expected, sd 1.7
-
-
-def test_with_little_data_there_is_no_number():
-    few = judged(-0.8, 1, sessions=6)
-    assert (few.verdict, few.basis, few.proposed) == ("not enough data", "none", False)
-    assert math.isnan(few.effect.value)
-    assert few.naive < 0.0
-    assert "not enough data" in str(few)
-    assert json.loads(json.dumps(few.to_dict(), allow_nan=False))["effect"]["value"] is None
-    unknown = fitness(world(0.0, 1), "look_first")
-    assert (unknown.given, unknown.controls, unknown.verdict) == (0, 0, "not enough data")
-    assert math.isnan(unknown.naive)
-
-
-def test_without_controls_there_is_no_number():
-    given = [stretch for stretch in world(-0.8, 1) if stretch.drift.given]
-    found = fitness(given, PARTIAL)
-    assert (found.verdict, found.given, found.controls) == ("not enough data", 0, 0)
-    assert found.unmatched > 100
-
-
-def stretch(session, before, given, after):
-    event = Drift("a", f"s{session}", 5, before, 6, "low", THIN, PARTIAL, given, randomised=True)
-    return Stretch(event, after)
-
-
-def test_windows_are_matched_by_their_sum():
-    # Given at sums 9 (40 of them) and 12 (20); controls at 9 and 12, as many each; 15 has no control.
-    rows = [stretch(i, 9, True, 1.0) for i in range(40)] + [stretch(i, 12, True, 1.5) for i in range(20)]
-    rows += [stretch(i, 9, False, 1.2) for i in range(25)] + [stretch(i, 12, False, 2.1) for i in range(25)]
-    rows += [stretch(i, 15, True, 0.0) for i in range(7)]
-    found = fitness(rows, PARTIAL)
-    assert found.effect.value == pytest.approx((40 * -0.2 + 20 * -0.6) / 60)
-    assert (found.given, found.controls, found.unmatched) == (60, 50, 7)
-    assert found.verdict == "helps"
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "verdict"),
-    [
-        (-0.6, -0.1, "helps"),
-        (-0.6, 0.1, "undecided"),
-        (-0.26, 0.3, "undecided"),
-        (-0.24, 0.3, "does not help"),
-        (-0.2, -0.1, "does not help"),  # an improvement too small to be worth a sentence
-        (0.01, 0.9, "harms"),
-        (math.nan, math.nan, "not enough data"),
-    ],
-)
-def test_the_verdict_is_read_off_the_interval(low, high, verdict):
-    assert _verdict(Estimate((low + high) / 2, low, high)) == verdict
-
-
-def test_what_a_draw_decided_is_compared_alone_where_there_is_enough_of_it():
-    drawn = [stretch(i, 9, given, 1.0) for i in range(30) for given in (True, False)]
-    # In shadow mode the sessions were better: compared with them the correction would look harmful.
-    shadow = [stretch(100 + i, 9, False, 0.2) for i in range(60)]
-    shadow = [Stretch(dataclasses.replace(one.drift, randomised=False), one.after) for one in shadow]
-    found = fitness(drawn + shadow, PARTIAL)
-    assert (found.basis, found.effect.value, found.controls) == ("randomised", 0.0, 30)
-    few = fitness(drawn[:20] + drawn[20::2] + shadow, PARTIAL)
-    assert (few.basis, few.given, few.controls) == ("matched", 30, 70)
-    assert few.verdict == "harms"
-
-
-def test_stretches_need_all_of_what_follows_and_the_scores_they_came_from():
-    scores = [3, 3, 0, 1, 2]
-    events = feed(DriftMonitor(DriftRules(window=2, horizon=2)), scores)
-    (one,) = stretches_of(events, {("a", "s"): scores}, 2)
-    assert (one.drift.mean, one.after) == (3.0, 0.5)
-    assert stretches_of(events[:1], {("a", "s"): scores[:3]}, 2) == []
-    for wrong in ({}, {("a", "s"): [3, 2, 0, 1]}, {("a", "s"): [3]}):
-        with pytest.raises(AdequacyError, match="allowed: an event of these scores"):
-            stretches_of(events, wrong, 2)
-    with pytest.raises(AdequacyError, match="horizon: got 0"):
-        stretches_of(events, {("a", "s"): scores}, 0)
-
-
-# --------------------------------------------------------------------------------------------- retirement
-
-
-def test_only_a_person_retires_a_correction(tmp_path):
-    path = tmp_path / "retired.jsonl"
-    assert retired(path) == frozenset()
-    for by, reason in [("", "no effect"), ("editor", " "), (None, "no effect")]:
-        with pytest.raises(AdequacyError, match="allowed: a text"):
-            retire(path, PARTIAL, by, reason)
-    assert not path.exists()
-    retire(path, PARTIAL, "editor", "no effect in 120 stretches")
-    assert retired(path) == {PARTIAL}
-    with pytest.raises(AdequacyError, match="retired already"):
-        retire(path, PARTIAL, "editor", "again")
-    # The next most specific answers, and the table in its file is as it was.
-    (event,) = feed(DriftMonitor(DriftRules(window=2), retired=retired(path)), [3, 0])
-    assert event.correction == "second_look"
-    assert PARTIAL in load_corrections().ids
-
-
-def test_what_can_not_be_retired(tmp_path):
-    path = tmp_path / "retired.jsonl"
-    with pytest.raises(AdequacyError, match="correction: got 'none'; allowed: default"):
-        retire(path, "none", "editor", "no effect")
-    with pytest.raises(AdequacyError, match="'default', the default; allowed: any other row"):
-        retire(path, "default", "editor", "no effect")
-    rows = [
-        ("default", "*", "*"),
-        ("loud", "definitive", "*"),
-        ("thin", "*", "thin"),
-        ("both", "definitive", "thin"),
+def test_no_other_event_follows_within_the_horizon():
+    assert [one.response for one in events(*[3] * 20)] == ["5", "10", "15"]
+    assert [one.response for one in events(*[3] * 20, horizon=1, window=1)] == [
+        str(i) for i in range(0, 20, 2)
     ]
-    table = tmp_path / "table.toml"
-    table.write_text(
-        "version = 1\n"
-        + "".join(
-            f'[[correction]]\nid = "{name}"\nseverity = "*"\nwords = "{words}"\nevidence = "{evidence}"\ntext = "x"\n'
-            for name, words, evidence in rows
-        ),
-        encoding="utf-8",
+
+
+def test_sessions_are_followed_apart():
+    monitor = DriftMonitor(window=2)
+    rows = [record(i, 3, session=f"s{i % 2}") for i in range(4)]
+    assert [one.response for row in rows if (one := monitor.observe(row))] == ["2", "3"]
+
+
+def test_a_persons_score_decides():
+    assert not [1 for one in records(*[3] * 6, human=0) if DriftMonitor(window=1).observe(one)]
+
+
+def test_the_events_written_are_those_read(tmp_path):
+    path = tmp_path / "drifts.jsonl"
+    rows = records(*[3] * 6, 1, 1, 0, 0)
+    ((event, after),) = follow(DriftMonitor(), rows, path)
+    assert after == 0.5
+    assert list(read_records(path, Drift)) == [event]
+    # An event stays as it was logged, whatever the rules say now.
+    assert follow(DriftMonitor(shadow=False), rows, path) == [(event, after)]
+    assert len(list(read_records(path, Drift))) == 1
+    assert follow(DriftMonitor(), rows[:6], path)[0][1] is None
+    path.write_text("{}\n")
+    with pytest.raises(InputError):
+        follow(DriftMonitor(), rows, path)
+
+
+def test_drift_gives_the_correction_that_an_incident_refined():
+    ranks = {"severity": 2, "occurrence": 5, "detectability": 5}
+    happened = Incident(
+        id="i", description="It retries", response=BAD, tool_calls=[], reported_by="J. Doe", **ranks
     )
-    with pytest.raises(AdequacyError, match="corrections without both: 'loud' and 'thin' tie"):
-        retire(path, "both", "editor", "no effect", load_corrections(table))
-    assert not path.exists()
+    (event,) = events(0, 0, 0, 3, 3, 3, learned=[refined(happened)], shadow=False)
+    assert event.text.endswith("It happened: It retries")
+    assert event.given
 
 
-def test_a_wrong_decision_is_named_with_its_line(tmp_path):
-    path = tmp_path / "retired.jsonl"
-    retire(path, PARTIAL, "editor", "no effect")
-    line = json.loads(path.read_text(encoding="utf-8"))
-    append_lines(path, [{**line, "decision": "maybe"}])
-    with pytest.raises(AdequacyError, match=r"line 2: got .*allowed: correction, decision"):
-        retired(path)
+# -- patterns ------------------------------------------------------------------------------------
+
+
+def test_a_response_shows_its_patterns():
+    assert patterns_of([], negative=False) == {"no call"}
+    assert patterns_of(["Grep"], negative=True) == {
+        "only Grep", "Grep", "only Grep, then a strong negative", "Grep, then a strong negative",
+    }  # fmt: skip
+    assert patterns_of(["A", "B", "C"], negative=False) == {"A", "B", "C", "A, B", "B, C"}
+
+
+def test_a_planted_pattern_is_found_and_accepted():
+    bad = [record(i, 3, tools=["Grep"], human=3 if i % 10 else 0) for i in range(60)]
+    good = [record(100 + i, 0, tools=["Grep", "Read"], human=0) for i in range(60)]
+    found = find_patterns([*bad, *good], [])
+    assert found[0].candidate
+    assert (found[0].count, found[0].failures, found[0].rate) == (60, 54, 0.9)
+    assert {one.text for one in found if one.candidate} >= {"only Grep, then a strong negative", "only Grep"}
+    assert not any("Read" in one.text for one in found if one.candidate)
+    trigger = accepted(found, "only Grep", "J. Doe", "seen")
+    assert trigger.pattern == "only Grep"
+    for wrong in (("Grep, Read", "J. Doe", "x"), ("only Grep", "", "x"), ("only Grep", "J. Doe", "")):
+        with pytest.raises(ValueError, match="accept"):
+            accepted(found, *wrong)
+
+
+def test_noise_has_no_candidate():
+    rng = np.random.default_rng(0)
+    rows = [
+        record(i, 0, tools=rng.choice(["A", "B", "C"], 2), human=int(rng.integers(0, 4))) for i in range(200)
+    ]
+    assert not any(one.candidate for one in find_patterns(rows, []))
+    assert find_patterns([], []) == []
+
+
+def test_severity_weights_a_failure():
+    rows = [record(i, 0, tools=["A"]) for i in range(20)]
+    ranks = {
+        "occurrence": 5,
+        "detectability": 5,
+        "description": "x",
+        "response": "x",
+        "tool_calls": [],
+        "reported_by": "y",
+    }
+    for severity, rate in ((9, 4 * 10 / 50), (5, 2 * 10 / 30), (1, 0.5)):
+        incidents = [Incident(id=str(i), severity=severity, **ranks) for i in range(10)]
+        assert find_patterns(rows, incidents)[0].rate == pytest.approx(rate)
+
+
+def test_a_trigger_raises_a_claim_and_no_hedge():
+    grep = [Call("Grep", {"pattern": "x", "path": "src"}, "a.py: x = 1")]
+    trigger = Trigger(pattern="only Grep", by="J. Doe", reason="seen", time=now())
+    found = triggered([trigger], grep, score("The variable x is 1 in a.py.", grep, "What is x?"))
+    assert (found.score, found.escalate, found.signals[-1]) == (2, True, "trigger: only Grep")
+    assert triggered([trigger], grep, score("It may be 1.", grep)).score == 0
+    assert triggered([trigger], [*grep, *grep], score("x is 1.", grep)).score < 2
+
+
+# -- agreement -----------------------------------------------------------------------------------
+
+
+def test_kappa_is_cohens_with_quadratic_weights():
+    a, b = [0, 1, 2, 3, 3, 0, 1, 2], [0, 1, 2, 2, 3, 1, 1, 0]
+    x, y = np.array(a), np.array(b)
+    observed = ((x - y) ** 2).mean()
+    expected = ((x[:, None] - y[None]) ** 2).mean()
+    found = kappa(a, b)
+    assert found.value == pytest.approx(1 - observed / expected)
+    assert found.low <= found.value <= found.high
+    assert kappa(a, a).value == 1.0
+
+
+def test_the_difference_of_equal_raters_is_0():
+    a, b = [0, 1, 2, 3] * 5, [0, 1, 3, 3] * 5
+    assert kappa_difference(a, a, b) == (0.0, 0.0, 0.0)
+    assert kappa_difference(b, a, b).value > 0
+
+
+def test_raters_are_compared_on_what_both_scored():
+    rows = [record(i, i % 4, judge=i % 4, human=i % 4 if i < 20 else None) for i in range(40)]
+    found = compare(rows)
+    assert found["heuristic, judge"]["count"] == 40
+    assert found["judge, human"]["count"] == 20
+    assert found["judge less heuristic"].value == 0.0
+    assert found["apart"] == []
+    assert compare(records(1, 2)) == {"apart": []}
+
+
+def test_limits_are_learnt_from_50_labels():
+    reads = [{"name": "Read", "arguments": {"path": f"{i}.py"}, "result": f"retries {i}"} for i in range(6)]
+    rows = [
+        Labelled(
+            response="By 0.py to 5.py, it does not exist.",
+            tool_calls=reads[: i % 6],
+            query=f"q{i}",
+            epad=[3, 2, 2, 2, 1, 1][i % 6],
+        )
+        for i in range(60)
+    ]
+    found = discover(rows)
+    assert found["labels"] == {0: 0, 1: 20, 2: 30, 3: 10}
+    assert found["rank correlation"]["tool calls"] < -0.8
+    assert found["limits"]["chosen"] == (4, 6)
+    assert found["difference"].value >= 0
+    for few in (rows[:49], [rows[0]] * 60):
+        with pytest.raises(ValueError, match="labels"):
+            discover(few)

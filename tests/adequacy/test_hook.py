@@ -1,155 +1,141 @@
-"""The hook: one response in, a verdict and a correction out, also through a socket that stays."""
+"""The hook: the answer in a client's payload, judged with the calls of the turn under way."""
 
 from __future__ import annotations
 
 import json
-import socket
-import stat
-import threading
-import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from solvent.adequacy.corrections import load_corrections
-from solvent.adequacy.decisions import Trigger
-from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.hook import answer, listening, serve
-from solvent.adequacy.patterns import Pattern
+from solvent.adequacy.hook import CORRECTION, MARK, judge_payload
+from solvent.adequacy.transcripts import read_turns
 
-FAILED = {"name": "Bash", "arguments": {"command": "pytest"}, "result": "1 failed"}
-LIE = {"response": "All tests pass.", "tool_calls": [FAILED], "query": "Is it green?"}
-WARM = 0.150
-"""The aim for a request to a resident process, seconds."""
+CASES = Path(__file__).parent / "cases"
+HOOKS = [json.loads(line) for line in (CASES / "hooks.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def asked(request, **more):
-    return answer(json.dumps(request).encode(), **more)
+def untold_failure(response, calls, query):
+    """Return 3 for a success over a failed check, 2 without a call, else 0."""
+    failed = any("failed" in call.result for call in calls)
+    score = 3 if failed and "pass" in response and "failed" not in response else 0 if calls else 2
+    return SimpleNamespace(score=score, rule="rule")
 
 
-def test_the_verdict_and_the_correction():
-    told = asked(LIE)
-    assert (told["verdict"], told["score"], told["escalate"]) == ("reject", 3, True)
-    assert "claim_contradicted" in told["signals"]
-    assert told["sentence"] == "All tests pass."
-    assert told["correction"] == load_corrections()["tell_the_failure"].text
-    overstated = asked({"response": "Retries do not exist.", "tool_calls": [FAILED | {"result": "ok"}]})
-    assert (overstated["verdict"], overstated["score"]) == ("review", 2)
-    fine = asked({"response": "I don't know.", "tool_calls": []})
-    assert (fine["verdict"], fine["score"], fine["correction"]) == ("accept", 0, None)
+def judged(payload, **more):
+    text = payload if isinstance(payload, str) else json.dumps(payload)
+    return judge_payload(text.replace("{CASES}", str(CASES)), untold_failure, **more)
 
 
-def test_triggers_that_people_accepted_act():
-    trigger = Trigger(
-        Pattern("whole", ("Bash",), False), "accepted", "J. Doe", "seen", "2026-01-01", 0.9, 0.8, 20
+def stop(path, **fields):
+    return {"hook_event_name": "Stop", "transcript_path": f"{{CASES}}/hook/{path}", **fields}
+
+
+@pytest.mark.parametrize("case", HOOKS, ids=lambda case: Path(case["payload"]).stem)
+def test_case_is_judged(case):
+    found = judged((CASES / case["payload"]).read_text(encoding="utf-8"), act=True)
+    assert (found.verdict, found.blocks, found.exit_code) == (
+        case["verdict"],
+        case["blocks"],
+        case["exit_code"],
     )
-    request = {
-        "response": "It is 7.",
-        "tool_calls": [FAILED | {"result": "7"}],
-        "query": "How many are ours?",
-    }
-    assert asked(request)["verdict"] == "accept"
-    assert asked(request, triggers=[trigger])["verdict"] == "review"
-
-
-def transcript(path, before=0):
-    lines = [{"role": "user", "content": "Is it green?"}]
-    lines += [{"role": "assistant", "content": "x" * 1000}] * before
-    use = {"id": "t", "function": {"name": "Bash", "arguments": '{"command": "pytest"}'}}
-    lines += [
-        {"role": "user", "content": "Is it green?"},
-        {"role": "assistant", "content": "", "tool_calls": [use]},
-        {"role": "tool", "tool_call_id": "t", "content": "1 failed"},
-        {"role": "assistant", "content": "All tests pass."},
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
-
-
-@pytest.mark.parametrize("before", [0, 5000], ids=["short", "long"])
-def test_of_a_transcript_the_last_response_is_judged(tmp_path, before):
-    path = transcript(tmp_path / "s.jsonl", before)
-    told = asked({"transcript_path": str(path), "session_id": "x", "hook_event_name": "Stop"})
-    assert (told["verdict"], told["sentence"]) == ("reject", "All tests pass.")
-
-
-def test_a_turn_that_is_longer_than_what_is_read_first_is_read_whole(tmp_path):
-    path = transcript(tmp_path / "s.jsonl")
-    long = json.dumps({"role": "assistant", "content": "", "note": "y" * 1_000_000}) + "\n"
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join([*lines[:-1], long, long, lines[-1]]), encoding="utf-8")
-    assert asked({"transcript_path": str(path)})["score"] == 3
+    if case["verdict"] is None:
+        assert case["says"] in found.message
+        assert not found.output
+    else:
+        assert (found.turn.response, len(found.turn.calls)) == (case["response"], case["calls"])
 
 
 @pytest.mark.parametrize(
-    ("request_", "said"),
+    ("fields", "keys"),
     [
-        ({"response": 7, "tool_calls": []}, "response: got 7"),
-        ({"response": "Yes."}, "got neither"),
-        ({"transcript_path": 7}, "transcript_path: got 7"),
-        ({"transcript_path": "nowhere.jsonl"}, "nowhere.jsonl: not read"),
-        ([1], "allowed: a JSON object"),
+        ({}, {"decision", "reason"}),
+        ({"turn_id": "t"}, {"decision", "reason"}),
+        ({"hook_event_name": "AfterAgent"}, {"decision", "reason"}),
+        ({"hook_event_name": "stop"}, {"followup_message"}),
     ],
+    ids=["Claude Code", "Codex", "Gemini CLI", "Cursor"],
 )
-def test_a_bad_request_is_one_line(request_, said):
-    with pytest.raises(AdequacyError) as refused:
-        asked(request_)
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
+def test_block_has_the_clients_form(fields, keys):
+    payload = stop("stale.jsonl", last_assistant_message="All tests pass.") | fields
+    told = json.loads(judged(payload, act=True).output)
+    aside = (
+        set() if "turn_id" in fields else {"verdict", "score", "rule", "response"}
+    )  # Codex refuses other keys
+    assert told.keys() == keys | aside
+    assert told.get("decision", "block") == (
+        "deny" if fields.get("hook_event_name") == "AfterAgent" else "block"
+    )
+    assert told.get("reason", told.get("followup_message")) == f"{MARK} {CORRECTION}"
 
 
-@pytest.fixture
-def server(tmp_path):
-    path = tmp_path / "a.sock"
-    with serve(path) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield path
-        server.shutdown()
-        thread.join()
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"stop_hook_active": True},
+        {"hook_event_name": "stop", "loop_count": 1},
+        {"hook_event_name": "afterAgentResponse"},
+    ],
+    ids=["corrected", "corrected in Cursor", "observed"],
+)
+def test_answer_is_judged_but_not_held(fields):
+    found = judged(stop("stale.jsonl", last_assistant_message="All tests pass.") | fields, act=True)
+    assert (found.verdict, found.blocks) == ("reject", False)
 
 
-def talk(path, *requests):
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as mine:
-        mine.connect(str(path))
-        file = mine.makefile("rwb")
-        for request in requests:
-            file.write(request if isinstance(request, bytes) else json.dumps(request).encode() + b"\n")
-            file.flush()
-            yield json.loads(file.readline())
+def test_shadow_mode_blocks_nobody():
+    found = judged(stop("stale.jsonl", last_assistant_message="All tests pass."))
+    assert (found.verdict, found.blocks) == ("reject", False)
+    assert "decision" not in json.loads(found.output)
 
 
-def test_a_resident_process_answers_line_by_line_and_survives_bad_requests(server):
-    bad, told, again = talk(server, b"{\n", LIE, LIE)
-    assert "allowed: a JSON object" in bad["error"]
-    assert told == again == asked(LIE)
-    (other,) = talk(server, LIE)
-    assert other == told
-    assert stat.S_IMODE(server.stat().st_mode) == 0o600
+def test_earlier_answer_is_never_judged():
+    found = judged(stop("loop_ok.jsonl", last_assistant_message="It is done now."))
+    assert (found.verdict, found.turn) == (None, None)
+    assert "not this turn yet" in found.message
 
 
-def test_it_is_fast_when_warm(server):
-    list(talk(server, LIE))
-    took = []
-    for _ in range(20):
-        start = time.perf_counter()
-        list(talk(server, LIE))
-        took.append(time.perf_counter() - start)
-    assert sorted(took)[10] < WARM
+def test_programs_error_is_no_answer():
+    found = judged(
+        stop("apierr.jsonl", last_assistant_message="API Error: 529 Overloaded. All requests pass.")
+    )
+    assert (found.verdict, found.exit_code) == (None, 0)
+    assert "no response" in found.message
 
 
-def test_a_socket_in_use_is_left_and_a_stale_one_replaced(server, tmp_path):
-    assert listening(server)
-    with pytest.raises(AdequacyError, match="in use"):
-        serve(server)
-    other = tmp_path / "notes.txt"
-    other.write_text("mine", encoding="utf-8")
-    with pytest.raises(AdequacyError, match="in use"):
-        serve(other)
-    assert other.read_text(encoding="utf-8") == "mine"
-    stale = tmp_path / "stale.sock"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as gone:
-        gone.bind(str(stale))
-    with serve(stale):
-        assert not listening(other)
-    with pytest.raises(AdequacyError, match="no socket"):
-        serve(tmp_path / "no" / "such" / "folder.sock")
+def test_correction_comes_from_the_caller():
+    payload = stop("stale.jsonl", last_assistant_message="All tests pass.")
+    found = judged(payload, act=True, correction=lambda scored: f"after {scored.rule}")
+    assert json.loads(found.output)["reason"] == f"{MARK} after rule"
+
+
+def test_correction_is_no_users_words(tmp_path):
+    path = tmp_path / "s.jsonl"
+    said = [
+        ("user", "Green?"),
+        ("assistant", "Yes."),
+        ("user", f"{MARK} {CORRECTION}"),
+        ("assistant", "I don't know."),
+    ]
+    path.write_text(
+        "\n".join(json.dumps({"role": role, "content": text}) for role, text in said), encoding="utf-8"
+    )
+    (turn,) = read_turns(path).turns
+    assert (turn.query, turn.response) == ("Green?", "I don't know.")
+
+
+def test_unread_turn_has_no_verdict(tmp_path):
+    path = tmp_path / "s.jsonl"
+    blocks = [{"type": "tool_invocation_v9"}, {"type": "text", "text": "It retries."}]
+    path.write_text(json.dumps({"role": "assistant", "content": blocks}), encoding="utf-8")
+    found = judged({"hook_event_name": "Stop", "transcript_path": str(path)}, act=True)
+    assert (found.verdict, found.blocks) == (None, False)
+    assert "not read" in found.message
+
+
+@pytest.mark.parametrize("payload", ["", "{", "[]", '{"response": 3}', '{"hook_event_name": "Stop"}'])
+def test_bad_payload_never_blocks(payload):
+    found = judged(payload, act=True)
+    assert (found.verdict, found.blocks, found.output) == (None, False, "")
+    assert found.message
+    assert "\n" not in found.message

@@ -1,219 +1,293 @@
-"""Tool calls out of chat transcripts: parallel and failed calls, missing answers, contents as texts and as blocks."""
+"""Transcripts of many agents: the turns, their calls, and what is said about the rest."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.tools import ToolContext
-from solvent.adequacy.transcripts import read_anthropic, read_openai
+from solvent.adequacy.transcripts import MOST_CALLS, MOST_KEPT, read_turns
+from solvent.files import InputError
 
-
-def openai_call(key, name, arguments):
-    return {"id": key, "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-OPENAI: list[dict[str, Any]] = [
-    {"role": "system", "content": "You help."},
-    {"role": "user", "content": "Is there a retry?"},
-    {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            openai_call("c1", "Grep", '{"pattern": "retry"}'),
-            openai_call("c2", "Read", '{"file_path": "net.py"}'),
-        ],
-    },
-    {
-        "role": "tool",
-        "tool_call_id": "c2",
-        "content": [{"type": "text", "text": "def send():"}, {"type": "text", "text": "  pass"}],
-    },
-    {"role": "tool", "tool_call_id": "c1", "content": "No matches found"},
-    {"role": "assistant", "content": "One moment.", "tool_calls": [openai_call("c3", "Read", "not json")]},
-    {"role": "assistant", "content": "I found no retry."},
-]
-ANTHROPIC: list[dict[str, Any]] = [
-    {"role": "user", "content": "Is there a retry?"},
-    {
-        "role": "assistant",
-        "content": [
-            {"type": "text", "text": "I will look."},
-            {"type": "tool_use", "id": "t1", "name": "Grep", "input": {"pattern": "retry"}},
-            {"type": "tool_use", "id": "t2", "name": "Read", "input": {"file_path": "net.py"}},
-        ],
-    },
-    {
-        "role": "user",
-        "content": [
-            {"type": "tool_result", "tool_use_id": "t2", "content": "no such file", "is_error": True},
-            {
-                "type": "tool_result",
-                "tool_use_id": "t1",
-                "content": [{"type": "text", "text": "net.py:3: retry"}, {"type": "image", "source": {}}],
-            },
-        ],
-    },
-    {"role": "assistant", "content": [{"type": "tool_use", "id": "t3", "name": "Stop", "input": {}}]},
-    {"role": "assistant", "content": "There is one."},
+CASES = Path(__file__).parent / "cases"
+FILES = [json.loads(line) for line in (CASES / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()]
+VARIATIONS = [
+    json.loads(line) for line in (CASES / "variations.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 
+ASKED = {"role": "user", "content": "Does it retry?"}
+ANSWERED = {"role": "assistant", "content": "It sends once."}
+CALLED = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "Read", "input": {}}]}
+RESULT = {
+    "role": "user",
+    "content": [{"type": "tool_result", "tool_use_id": "t", "content": "def send(): ..."}],
+}
 
-def test_openai_calls_come_in_their_order_with_the_answers_by_id():
-    assert ToolContext.from_openai(OPENAI).to_dicts() == [
-        {"name": "Grep", "arguments": {"pattern": "retry"}, "result": "No matches found"},
-        {"name": "Read", "arguments": {"file_path": "net.py"}, "result": "def send():\n  pass"},
-        {"name": "Read", "arguments": {"text": "not json"}, "result": None},
-    ]
+
+def reading(folder, lines, name="s.jsonl"):
+    path = folder / name
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    path.write_text("\n".join(texts) + "\n", encoding="utf-8")
+    return read_turns(path)
 
 
-def test_anthropic_calls_come_in_their_order_with_the_answers_by_id():
-    assert ToolContext.from_anthropic(ANTHROPIC).to_dicts() == [
-        {"name": "Grep", "arguments": {"pattern": "retry"}, "result": "net.py:3: retry\n[image]"},
-        {"name": "Read", "arguments": {"file_path": "net.py"}, "result": "no such file", "error": True},
-        {"name": "Stop", "arguments": {}, "result": None},
-    ]
+def told(turn):
+    calls = [[call.name, call.result if call.recorded else None, call.failed] for call in turn.calls]
+    return {"query": turn.query, "response": turn.response, "calls": calls, "unread": turn.unread}
+
+
+@pytest.mark.parametrize("case", FILES, ids=lambda case: Path(case["file"]).name)
+def test_case_has_its_turns(case):
+    found = read_turns(CASES / case["file"])
+    assert [told(turn) for turn in found.turns] == case["turns"]
+    assert list(found.notes) == case["notes"]
+
+
+@pytest.mark.parametrize("case", VARIATIONS, ids=lambda case: case["name"])
+def test_variation_has_its_turns(case, tmp_path):
+    (tmp_path / "s.jsonl").write_text(case["text"], encoding="utf-8")
+    found = read_turns(tmp_path / "s.jsonl")
+    assert [told(turn) for turn in found.turns] == [{**turn, "unread": 0} for turn in case["turns"]]
+    assert not any("type" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"),
+    "case", [*FILES, *VARIATIONS], ids=lambda case: case.get("name") or Path(case["file"]).name
+)
+def test_unknown_lines_and_keys_change_nothing(case, tmp_path):
+    text = case["text"] if "text" in case else (CASES / case["file"]).read_text(encoding="utf-8-sig")
+    try:
+        lines = [json.loads(line) for line in text.splitlines()]
+    except ValueError:
+        pytest.skip("one document, or a line that is not JSON")
+    lines = [{**line, "future": 1} if isinstance(line, dict) else line for line in lines]
+    noise = [{"type": "future_record", "payload": {}}, {"type": "system", "subtype": "future"}]
+    found = reading(tmp_path, [other for line in lines for other in (line, *noise)])
+    assert [told(turn) for turn in found.turns] == [{"unread": 0, **turn} for turn in case["turns"]]
+
+
+def test_arguments_are_read_as_tables(tmp_path):
+    calls = [
+        {"id": "1", "function": {"name": "read", "arguments": '{"path": "a.py"}'}},
+        {"id": "2", "function": {"name": "read", "arguments": '{"path": "a'}},
+        {"id": "3", "type": "custom", "custom": {"name": "shell", "input": "cat a.py"}},
+    ]
+    lines = [ASKED, {"role": "assistant", "content": None, "tool_calls": calls}, ANSWERED]
+    (turn,) = reading(tmp_path, lines).turns
+    arguments = [call.arguments for call in turn.calls]
+    assert arguments == [{"path": "a.py"}, {"input": '{"path": "a'}, {"input": "cat a.py"}]
+    assert not any(call.recorded for call in turn.calls)
+
+
+def test_commands_in_text_are_arguments():
+    (turn,) = read_turns(CASES / "transcripts/mini_swe_agent.jsonl").turns
+    assert turn.calls[0].arguments == {"command": "cat src/client.py"}
+    (turn,) = read_turns(CASES / "transcripts/cline.jsonl").turns
+    assert turn.calls[0].arguments == {"path": "src/client.py"}
+
+
+# -- what is not understood
+
+
+def test_unknown_call_leaves_its_turn_unread(tmp_path):
+    unknown = {"role": "assistant", "content": [{"type": "tool_invocation_v9", "payload": {"name": "grep"}}]}
+    found = reading(tmp_path, [ASKED, unknown, ANSWERED, ASKED, CALLED, RESULT, ANSWERED])
+    assert [turn.unread for turn in found.turns] == [1, 0]
+    assert found.notes == ("blocks of the type 'tool_invocation_v9' not read: 1",)
+
+
+def test_unknown_text_is_told_and_harmless(tmp_path):
+    poem = {"role": "assistant", "content": [{"type": "poem", "lines": ["x"]}] * 3}
+    found = reading(tmp_path, [ASKED, poem, ANSWERED])
+    assert [(turn.response, turn.unread) for turn in found.turns] == [("It sends once.", 0)]
+    assert found.notes == ("blocks of the type 'poem' not read: 3",)
+
+
+@pytest.mark.parametrize(
+    "broken",
     [
-        ("", {}),
-        (None, {}),
-        ("{}", {}),
-        ("[1, 2]", {"value": [1, 2]}),
-        ('"a"', {"value": "a"}),
-        ({"path": "a"}, {"path": "a"}),
-        ("{broken", {"text": "{broken"}),
+        {"content": [{"type": "tool_use", "id": "t", "input": {}}]},
+        {"tool_calls": "read"},
+        {"tool_calls": [3]},
     ],
+    ids=["no name", "text", "number"],
 )
-def test_openai_arguments_are_read_as_far_as_they_can_be(arguments, expected):
-    messages = [{"role": "assistant", "tool_calls": [openai_call("c", "Read", arguments)]}]
-    assert ToolContext.from_openai(messages).calls[0].arguments == expected
+def test_broken_call_leaves_its_turn_unread(tmp_path, broken):
+    (turn,) = reading(tmp_path, [ASKED, {"role": "assistant", **broken}, ANSWERED]).turns
+    assert (turn.response, turn.unread, turn.calls) == ("It sends once.", 1, ())
 
 
-def test_arguments_that_are_nested_too_deep_are_kept_as_text():
-    deep = "[" * 100_000
-    messages = [{"role": "assistant", "tool_calls": [openai_call("c", "Read", deep)]}]
-    assert ToolContext.from_openai(messages).calls[0].arguments == {"text": deep}
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [("text", "text"), ("", ""), (None, ""), ([], ""), (["a", {"type": "text", "text": "b"}], "a\nb")],
-)
-def test_an_answer_is_a_text_nothing_or_blocks(content, expected):
-    block = {"type": "tool_result", "tool_use_id": "t", "content": content}
-    messages = [
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "Read", "input": {}}]},
-        {"role": "user", "content": [block]},
+@pytest.mark.parametrize(("line", "unread"), [('{"role": "user", "co', 0), ('{"type": "tool_use", "na', 1)])
+def test_broken_line_costs_no_turn(tmp_path, line, unread):
+    found = reading(tmp_path, [ASKED, CALLED, RESULT, line, ANSWERED])
+    assert [(turn.response, len(turn.calls), turn.unread) for turn in found.turns] == [
+        ("It sends once.", 1, unread)
     ]
-    assert ToolContext.from_anthropic(messages).calls[0].result == expected
-    chat = [
-        {"role": "assistant", "tool_calls": [openai_call("t", "Read", "{}")]},
-        {"role": "tool", "tool_call_id": "t", "content": content},
-    ]
-    assert ToolContext.from_openai(chat).calls[0].result == expected
+    assert any("not JSON" in note for note in found.notes)
 
 
-def test_an_answer_without_content_is_one_that_returned_nothing():
-    messages = [
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "Write", "input": {}}]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]},
-    ]
-    assert ToolContext.from_anthropic(messages).calls[0].result == ""
+def test_values_that_are_no_objects_are_told(tmp_path):
+    found = reading(tmp_path, [ASKED, "3", '"x"', CALLED, RESULT, ANSWERED])
+    assert len(found.turns) == 1
+    assert found.notes == ("lines not read because they are not JSON objects: 2",)
 
 
-def test_an_id_that_is_used_again_belongs_to_the_later_call():
-    turn = [
-        {"role": "assistant", "tool_calls": [openai_call("c", "Read", "{}")]},
-        {"role": "tool", "tool_call_id": "c", "content": "one"},
-    ]
-    later = [turn[0], {"role": "tool", "tool_call_id": "c", "content": "two"}]
-    found = ToolContext.from_openai([*turn, *later]).calls
-    assert [call.result for call in found] == ["one", "two"]
+# -- turns
 
 
-def test_no_messages_are_no_calls():
-    assert ToolContext.from_openai([]) == ToolContext.from_anthropic([]) == ToolContext()
-    assert ToolContext.from_openai(iter([{"role": "user", "content": "hi"}])) == ToolContext()
+def test_last_turn_may_have_no_response(tmp_path):
+    found = reading(tmp_path, [ASKED, ANSWERED, {"role": "user", "content": "Run it."}, CALLED, RESULT])
+    assert [turn.query for turn in found.turns] == ["Does it retry?"]
+    assert (found.last.query, found.last.response, len(found.last.calls)) == ("Run it.", "", 1)
 
 
-@pytest.mark.parametrize(
-    ("messages", "message"),
-    [
-        ("text", "messages: got 'text'"),
-        (3, "messages: got 3"),
-        ({"role": "user"}, "messages: got"),
-        (["text"], r"messages\[0\]: got 'text'"),
-        ([{"role": "assistant", "tool_calls": "x"}], r"messages\[0\].tool_calls: got 'x'"),
-        ([{"role": "assistant", "tool_calls": [{"id": "c"}]}], r"tool_calls\[0\]: got"),
-        ([{"role": "assistant", "tool_calls": [openai_call("c", "", "{}")]}], "name: got ''"),
-        ([{"role": "tool", "tool_call_id": "c", "content": "x"}], r"messages\[0\]: got an answer to 'c'"),
-        (
-            [
-                {"role": "assistant", "tool_calls": [openai_call("c", "Read", "{}")]},
-                {"role": "tool", "tool_call_id": "c", "content": 3},
-            ],
-            r"messages\[1\].content: got 3",
-        ),
-    ],
-)
-def test_openai_messages_of_another_form_are_refused(messages, message):
-    with pytest.raises(AdequacyError, match=message):
-        ToolContext.from_openai(messages)
+def test_turn_keeps_its_id_as_it_grows(tmp_path):
+    before = reading(tmp_path, [ASKED, ANSWERED, ASKED, CALLED]).last
+    after = reading(tmp_path, [ASKED, ANSWERED, ASKED, CALLED, RESULT, ANSWERED]).turns[-1]
+    assert before.id == after.id == "s:3"
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ([{"type": "tool_use", "id": "t", "name": "", "input": {}}], "name: got ''"),
-        ([{"type": "tool_use", "id": "t", "name": "Read", "input": "x"}], "arguments: got 'x'"),
-        (
-            [{"type": "tool_result", "tool_use_id": "t", "content": "x"}],
-            r"content\[0\]: got an answer to 't'",
-        ),
-        (
-            [
-                {"type": "tool_use", "id": "t", "name": "Read", "input": {}},
-                {"type": "tool_result", "tool_use_id": "t", "content": [3]},
-            ],
-            "got the block 3",
-        ),
-    ],
-)
-def test_anthropic_blocks_of_another_form_are_refused(content, message):
-    with pytest.raises(AdequacyError, match=message):
-        ToolContext.from_anthropic([{"role": "assistant", "content": content}])
+def test_last_turn_is_the_main_agents(tmp_path):
+    side = {"isSidechain": True, "agentId": "e", "type": "user", "message": {"role": "user", "content": "go"}}
+    lines = [{"type": "user", "message": ASKED}, {"type": "assistant", "message": CALLED}, side]
+    assert reading(tmp_path, lines).last.query == "Does it retry?"
 
 
-def test_tools_that_the_server_runs_are_calls():
-    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "retry httpx"}}
-    page = {
-        "type": "web_search_result",
-        "title": "Retries",
-        "url": "https://example.org",
-        "text": "It retries.",
+def test_feedback_leaves_no_earlier_answer_open(tmp_path):
+    feedback = {
+        "type": "user",
+        "isMeta": True,
+        "message": {"role": "user", "content": "Stop hook feedback:\nno"},
     }
-    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [page]}
-    messages = [{"role": "assistant", "content": [search, found, {"type": "text", "text": "It retries."}]}]
-    (call,) = read_anthropic(messages)
-    assert call == {"name": "web_search", "arguments": {"query": "retry httpx"}, "result": "It retries."}
+    found = reading(tmp_path, [{"type": "user", "message": ASKED}, {"message": ANSWERED}, feedback])
+    assert [turn.response for turn in found.turns] == ["It sends once."]
+    assert found.last.response == ""
 
 
-def test_the_older_function_call_is_a_call():
-    messages = [
-        {"role": "user", "content": "Is it there?"},
-        {
-            "role": "assistant",
-            "content": None,
-            "function_call": {"name": "grep", "arguments": '{"pattern": "x"}'},
-        },
-        {"role": "function", "name": "grep", "content": "x.py:1: x"},
-        {"role": "assistant", "content": "It is in x.py."},
+def test_rewound_turn_is_told(tmp_path):
+    tree = [
+        ("1", None, ASKED),
+        ("2", "1", ANSWERED),
+        ("3", None, {**ASKED, "content": "And?"}),
+        ("4", "3", ANSWERED),
     ]
-    assert read_openai(messages) == [{"name": "grep", "arguments": {"pattern": "x"}, "result": "x.py:1: x"}]
-    with pytest.raises(AdequacyError, match="an answer to 'function sed'"):
-        read_openai([*messages[:2], {"role": "function", "name": "sed", "content": ""}])
+    lines = [{"uuid": key, "parentUuid": parent, "message": message} for key, parent, message in tree]
+    found = reading(tmp_path, lines)
+    assert [turn.query for turn in found.turns] == ["And?"]
+    assert any("rewound branch" in note for note in found.notes)
+
+
+def test_conversations_in_lines_stay_apart(tmp_path):
+    found = reading(
+        tmp_path, [{"messages": [ASKED, ANSWERED]}, {"messages": [{**ASKED, "content": "And?"}, ANSWERED]}]
+    )
+    assert [turn.query for turn in found.turns] == ["Does it retry?", "And?"]
+    assert len({turn.id for turn in found.turns}) == 2
+
+
+def test_line_of_responses_keeps_its_id(tmp_path):
+    call = {"name": "Bash", "arguments": {"command": "pytest"}, "result": "1 failed", "error": True}
+    line = {"id": "r1", "query": "Green?", "response": "All tests pass.", "tool_calls": [call]}
+    (turn,) = reading(tmp_path, [line]).turns
+    assert (turn.id, turn.query, turn.response) == ("r1", "Green?", "All tests pass.")
+    assert (turn.calls[0].arguments, turn.calls[0].failed) == ({"command": "pytest"}, True)
+
+
+def test_long_texts_and_turns_are_cut(tmp_path):
+    result = {**RESULT, "content": [{**RESULT["content"][0], "content": "a" * MOST_KEPT + "end"}]}
+    (turn,) = reading(tmp_path, [ASKED, *[CALLED, result] * (MOST_CALLS + 5), ANSWERED]).turns
+    assert len(turn.calls) == MOST_CALLS
+    assert turn.calls[0].result.endswith("end")
+    assert len(turn.calls[0].result) < MOST_KEPT + 100
+
+
+# -- files
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"\0" * 1000, "UTF-8"),
+        ('{"role": "user"}'.encode("utf-16"), "UTF-8"),
+        (b"", "JSON"),
+        (b"hello\nworld\n", "JSON"),
+        (b"[" * 100_000, "JSON"),
+        (b'{\n "a": 1,\n', "JSON"),
+        (b'{"colour": "red"}\n{"colour": "blue"}\n', "unknown format"),
+    ],
+    ids=[
+        "null bytes",
+        "utf-16",
+        "empty",
+        "text",
+        "deep",
+        "unfinished document",
+        "other objects",
+    ],
+)
+def test_other_file_is_refused_in_one_line(tmp_path, content, word):
+    (tmp_path / "s.jsonl").write_bytes(content)
+    with pytest.raises(InputError, match=word) as caught:
+        read_turns(tmp_path / "s.jsonl")
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_file_is_refused(tmp_path):
+    with pytest.raises(InputError, match="not read"):
+        read_turns(tmp_path / "none.jsonl")
+    with pytest.raises(InputError, match="not read"):
+        read_turns(tmp_path)
+
+
+def test_bad_bytes_are_replaced_and_told(tmp_path):
+    (tmp_path / "s.jsonl").write_bytes(
+        b'{"role":"user","content":"caf\xe9"}\r\n{"role":"assistant","content":"Oui."}\r\n'
+    )
+    found = read_turns(tmp_path / "s.jsonl")
+    assert found.turns[0].query == "caf\ufffd"
+    assert found.notes == ("lines with bytes that are not UTF-8: 1",)
+
+
+def test_long_texts_take_no_time(tmp_path):
+    long = {"role": "user", "content": "<skill>`" * 2**18}
+    assert len(reading(tmp_path, [long, CALLED, RESULT, ANSWERED]).turns[0].query) < MOST_KEPT + 100
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=5)
+    | st.sampled_from(["user", "tool_use", "text"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["type", "role", "content", "id", "input"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_value_anywhere_is_survived(data, tmp_path):
+    case = data.draw(st.sampled_from(VARIATIONS))
+    lines = [
+        json.loads(line) for line in case["text"].splitlines() if line.startswith("{") and line.endswith("}")
+    ]
+    for _ in range(data.draw(st.integers(1, 3)) if lines else 0):
+        place = lines[data.draw(st.integers(0, len(lines) - 1))]
+        while isinstance(place, dict) and place:
+            key = data.draw(st.sampled_from(sorted(place)))
+            if not isinstance(place[key], dict) or data.draw(st.booleans()):
+                place[key] = data.draw(JSON)
+                break
+            place = place[key]
+    try:
+        found = reading(tmp_path, lines)
+    except InputError:
+        return
+    for turn in found.turns:  # whatever is there can be printed
+        f"{turn}".encode()

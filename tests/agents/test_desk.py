@@ -11,9 +11,8 @@ import pytest
 from solvent import ENVIRONMENTS, preset
 from solvent.lab.actions import action_table
 from solvent_agents import PLAYERS, episodes
-from solvent_agents.agent import act_one
 from solvent_agents.language.calls import call_of, salted
-from solvent_agents.language.desk import MOST_INVALID, Desk
+from solvent_agents.language.desk import MOST_INVALID, Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
 
@@ -28,8 +27,7 @@ def play_honestly(desk: Desk, seed: int, level: str) -> list[str]:
     honest = PLAYERS["honest"](params, 0)
     texts = [desk.reset(seed)]
     while "The episode is over" not in texts[-1]:
-        batch = desk._env.batch
-        name, arguments = call_of(params, act_one(honest, batch.observations[0], batch.masks[0].astype(bool)))
+        name, arguments = call_by(honest, desk)
         texts += [json.dumps({"name": name, "arguments": arguments}), use(desk, name, arguments)]
     return texts
 
@@ -72,7 +70,7 @@ WRONG = {
     "another compound": ("screen", {"compound": "aspirin", "claim_bits": 1}, "compound: got 'aspirin'; allowed: noc"),
     "no name": ("screen", {"compound": ["CCCP"], "claim_bits": 1}, "compound: got ['CCCP']; allowed"),
     "a value between": ("screen", {"compound": "CCCP", "claim_bits": 0.6}, "got 0.6; allowed: 0, 0.25, 0.5"),
-    "a number as text": ("screen", {"compound": "CCCP", "claim_bits": "1"}, "claim_bits: got '1'; allowed"),
+    "no number as text": ("screen", {"compound": "CCCP", "claim_bits": "one"}, "claim_bits: got 'one'; allowed"),
     "a flag as a number": ("screen", {"compound": "CCCP", "claim_bits": True}, "claim_bits: got True; allowed"),
     "no number": ("screen", {"compound": "CCCP", "claim_bits": float("nan")}, "claim_bits: got nan; allowed"),
     "another plate": ("calibrate", {"plate": {}}, "plate: got {}; allowed: dmso."),
@@ -234,3 +232,38 @@ def test_ranges_of_readouts_cover_every_bin():
 def test_reset_takes_a_row_of_a_data_set_and_ignores_its_other_columns():
     desk = Desk("Solvent/Tiny-v0")
     assert desk.reset(prompt=[{"role": "user", "content": ""}], seed=7) == desk.reset(7)
+
+
+@pytest.mark.parametrize("arguments", [None, "", "null", "{}", {}, '""', '"{}"'])
+def test_no_arguments_are_written_in_many_ways(arguments):
+    desk = Desk("Solvent/Debt-v0")
+    desk.reset(0)
+    assert "An hour passed" in use(desk, "rest", arguments)
+    assert desk._invalid == 0
+
+
+@pytest.mark.parametrize(
+    "more", [{"claim_bits": "0.25"}, {"claim_bits": 0.25, "stated_class": None, "stated_probability": None}]
+)
+def test_numbers_as_text_and_nulls_are_read(more):
+    desk = Desk("Solvent/Debt-v0")
+    desk.reset(0)
+    use(desk, "screen", {"compound": "CCCP", **more})
+    assert (desk._invalid, desk._calls[0].arguments) == (0, {"compound": "CCCP", "claim_bits": 0.25})
+
+
+def test_calls_after_the_end_are_not_counted():
+    desk = Desk("Solvent/Tiny-v0")
+    desk.reset(0)
+    desk.get_reward()
+    assert "The episode is over" in use(desk, "rest", {})
+    assert "over" in use(desk, "screen", {"compound": "x", "claim_bits": 9})
+    assert desk._invalid == 0
+
+
+def test_the_intent_summary_is_told_as_a_heartbeat_closes():
+    desk = Desk("Solvent/Lab-v0")
+    desk.reset(0)
+    desk.calibrate("dmso")
+    assert "Energy of this heartbeat by intent: maintenance 1.5." in desk.rest()
+    assert "Before: 06:00 maintenance 1.5." in desk.reflect()

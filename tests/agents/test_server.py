@@ -19,10 +19,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from solvent import preset
 from solvent_agents import PLAYERS, episodes
-from solvent_agents.agent import act_one
-from solvent_agents.language.calls import call_of, salted
-from solvent_agents.language.conversation import MOST_TURNS
-from solvent_agents.language.desk import MOST_INVALID, Desk
+from solvent_agents.language.calls import salted
+from solvent_agents.language.desk import MOST_INVALID, MOST_TURNS, Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.server import MOST_BYTES
 from solvent_agents.language.tools import schemas
@@ -70,8 +68,7 @@ async def play(session, level, seed, salt=""):
     honest = PLAYERS["honest"](params, 0)
     assert await told(session, "start_episode", {"seed": seed}) == desk.reset(salted(salt, seed))
     while desk._summary is None:
-        batch = desk._env.batch
-        tool, arguments = call_of(params, act_one(honest, batch.observations[0], batch.masks[0].astype(bool)))
+        tool, arguments = call_by(honest, desk)
         assert await told(session, tool, arguments) == getattr(desk, tool)(**arguments)
     result = await session.call_tool("finish")
     assert result.structuredContent["invalid_calls"] == 0
@@ -171,7 +168,7 @@ WRONG_CALLS = (
     ("sudo", {}),
     ("rest", {"hours": 2}),
     ("screen", {"compound": "x" * 50_000, "claim_bits": 1}),
-    ("screen", {"compound": "etoposide", "claim_bits": "1"}),
+    ("screen", {"compound": "etoposide", "claim_bits": "one"}),
     ("screen", {"compound": "etoposide", "claim_bits": True}),
     ("screen", {"compound": {"a": [1]}, "claim_bits": 1}),
     ("screen", {"compound": "\x1b[2J\u202e\ud7ff", "claim_bits": 1}),
@@ -202,7 +199,7 @@ def test_hostile_arguments_are_told_and_counted_and_the_episode_is_the_only_one(
         assert "one too many. The episode is over" in last
         assert "The episode is over" in await told(session, "rest", {}, error=True)
         ends = [(await session.call_tool("finish")).structuredContent for _ in range(2)]
-        assert ends == [{"score": 0.0, "invalid_calls": MOST_INVALID + 1}] * 2
+        assert ends == [{"score": 0.0, "invalid_calls": MOST_INVALID}] * 2
 
     asks(tiny[0], misbehave)
 

@@ -9,17 +9,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from solvent_experiments.folder import RunFolder
-from tests.experiments.talking import make_run
 from tests.runs import launch, runs, smoke_lab_run, smoke_run
 
-__all__ = ["launch", "runs", "smoke_lab_run", "smoke_run", "talking_run"]
-
-
-@pytest.fixture(scope="session")
-def talking_run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    """A run of language models, scripted ones and one that misbehaves."""
-    return make_run(tmp_path_factory.mktemp("talking") / "run")
+__all__ = ["launch", "runs", "smoke_lab_run", "smoke_run"]
 
 
 @pytest.fixture(scope="module")

@@ -23,9 +23,7 @@ def test_ray_leaves_the_same_results(smoke_run: RunFolder, tmp_path: Path) -> No
     from solvent_experiments.ray import RayPool
 
     experiment = load_experiment(CONFIGS / "smoke.yaml")
-    pool = RayPool(None, 2)
     killed: list[int] = []
-    tell = pool.messages
 
     def lose_a_worker() -> object:
         """Kill a worker while the run waits: its unit is done again."""
@@ -37,8 +35,10 @@ def test_ray_leaves_the_same_results(smoke_run: RunFolder, tmp_path: Path) -> No
             os.kill(workers[0].pid, signal.SIGKILL)
         return tell()
 
-    pool.messages = lose_a_worker  # type: ignore[method-assign,assignment]
-    run_experiment(experiment, tmp_path / "run", pool=pool, quiet=True)
+    with RayPool(None, 2) as pool:
+        tell = pool.messages
+        pool.messages = lose_a_worker  # type: ignore[method-assign,assignment]
+        run_experiment(experiment, tmp_path / "run", pool=pool, quiet=True)
     assert killed
     assert results(tmp_path / "run") == results(smoke_run.root)
 

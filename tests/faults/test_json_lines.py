@@ -13,9 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from solvent.adequacy.drift import DriftMonitor, DriftRules, append_drifts
-from solvent.adequacy.errors import JudgeError
-from solvent.adequacy.judge_prompt import read_answer
+from solvent import chat
 from solvent.files import DEEPEST, strict_json
 from solvent.gate.datasets import load_dataset
 from solvent.gate.sweep import SweepSettings, run_sweep
@@ -82,26 +80,33 @@ INCIDENT = {
     "query": "Is bar there?",
     "response": "bar does not exist.",
     "tool_calls": [CALL],
-    "rule": "definitive/thin",
-    "domain": "code",
     "reported_by": "J. Doe",
     "contradicted": False,
 }
 TRIGGER = {
-    "pattern": {"shape": "only", "tools": ["Grep"], "then_negative": True},
-    "decision": "accepted",
-    "accepted_by": "J. Doe",
+    "pattern": "only Grep, then a strong negative",
+    "by": "J. Doe",
     "reason": "seen",
     "time": "2026-11-01T12:00:00Z",
-    "rate": 0.9,
-    "lower_bound": 0.8,
-    "count": 12,
 }
-RETIRED = {
+LEARNED = {
+    "id": "after i",
+    "severity": "high",
+    "words": "definitive",
+    "evidence": "thin",
+    "text": "Look twice.",
+    "incident": "i",
+}
+EVENT = {
+    "agent": "",
+    "session": "",
+    "response": "a",
+    "mean": 3.0,
+    "severity": "high",
+    "rule": "definitive/thin",
     "correction": "replicate_before_claiming",
-    "decision": "retired",
-    "by": "J. Doe",
-    "reason": "no help",
+    "text": "Look twice.",
+    "given": False,
     "time": "2026-11-01T12:00:00Z",
 }
 PROPOSAL = {**ASKED_FOR, "memory_refs": None, "design_id": "seed-1-episode-0"}
@@ -217,13 +222,13 @@ class Reader(NamedTuple):
 
 OUT = ("--out", "out.jsonl")
 READERS = {
-    "responses": Reader(("adequacy", "score", "file", *OUT, "-q")),
+    "responses": Reader(("adequacy", "score", "file", *OUT)),
     "scores": Reader(("adequacy", "drift", "--scores", "file")),
     "scored": Reader(("adequacy", "patterns", "--scores", "file")),
     "incidents": Reader(("adequacy", "patterns", "--scores", "scores.jsonl", "--incidents", "file")),
-    "triggers": Reader(("adequacy", "score", "responses.jsonl", "--triggers", "file", *OUT, "-q")),
+    "triggers": Reader(("adequacy", "score", "responses.jsonl", "--triggers", "file", *OUT)),
     "drifts": Reader(("adequacy", "drift", "--scores", "scores.jsonl", "--events", "file")),
-    "retired": Reader(("adequacy", "drift", "--scores", "scores.jsonl", "--retired", "file")),
+    "learned": Reader(("adequacy", "drift", "--scores", "scores.jsonl", "--corrections", "file")),
     # There is no such model: a command that goes on after it has read the file ends there.
     "claims": Reader(("gate", "eval", "--dataset", "file", "--model", "none"), ()),
     "feverous": Reader(("gate", "eval", "--dataset", "file", "--model", "none", "--skip-broken"), ()),
@@ -257,10 +262,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     def read(path: Path) -> list[Any]:
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
-    call("adequacy", "score", written("r", RESPONSES), "--out", folder / "scores", "-q").succeeded()
-    monitor = DriftMonitor(DriftRules(window=1))
-    drifts = [monitor.observe("x", "y", 3, "definitive/thin") for _ in range(5)]
-    append_drifts(folder / "drifts", [drift for drift in drifts if drift])
+    call("adequacy", "score", written("r", RESPONSES), "--out", folder / "scores").succeeded()
     claims = [{"claim": f"{i} cats sleep", "evidence": [f"{i} cats lie down"]} for i in range(40)]
     sweep = run_sweep(load_dataset(written("c", claims)), Words(), SweepSettings(n=None))  # type: ignore[arg-type]
     return {
@@ -269,8 +271,8 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
         "scored": read(folder / "scores"),
         "incidents": [INCIDENT],
         "triggers": [TRIGGER],
-        "drifts": read(folder / "drifts"),
-        "retired": [RETIRED],
+        "drifts": [EVENT],
+        "learned": [LEARNED],
         "claims": CLAIMS,
         "feverous": FEVEROUS,
         "sweep": [json.loads(sweep.to_json())],
@@ -344,16 +346,18 @@ ANSWER = {
 
 
 def test_a_judges_answer_is_read_or_refused_in_a_line() -> None:
+    client = chat.ChatClient(chat.ChatSettings("http://127.0.0.1:1/v1", "small"))
+
     def fault_of_answer(content: bytes) -> str:
         try:
-            read_answer(content.decode("utf-8", "replace"))
-        except JudgeError as error:
+            client._read(content)
+        except (chat.ChatError, chat._PassingError) as error:
             return "" if len(str(error)) < 600 and "\n" not in str(error) else f"{str(error)[:300]!a}"
         except Exception as error:
             return f"{type(error).__name__}: {str(error)[:300]!a} of {content[:1000]!a}"
         return ""
 
-    assert read_answer(json.dumps(ANSWER)).epad == 2
+    assert json.loads(client._read(json.dumps(ANSWER).encode()))["epad"] == 2
     tried = attack(damaged([ANSWER]), fault_of_answer, 50)
     faults = [fault for fault in tried if fault]
     assert not faults, "\n".join(faults[:5])

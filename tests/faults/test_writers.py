@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
-from solvent.adequacy.judge import Judgement, JudgementCache
 from solvent.energy.costs import CostStore
 
 PATIENCE = 300  # seconds
@@ -87,32 +85,3 @@ def test_what_four_processes_log_is_all_there(tmp_path: Path) -> None:
         if found != [(writer, beat) for writer in range(4) for beat in range(rows)]:
             wrong.append((number, len(found)))
     assert not wrong
-
-
-def test_a_judgement_that_two_write_is_whole_at_any_time(tmp_path: Path) -> None:
-    cache = JudgementCache(tmp_path)
-    made = [
-        Judgement(score, score, words * 10_000, "model", "1", "a" * 64)
-        for score, words in ((0, "x"), (3, "yes "))
-    ]
-    done, wrong, read = threading.Event(), [], 0
-
-    def write(judgement: Judgement) -> None:
-        while not done.is_set():
-            cache.put(judgement)
-
-    writers = [threading.Thread(target=write, args=(judgement,)) for judgement in made]
-    for writer in writers:
-        writer.start()
-    tried = 2000
-    while read < tried:
-        if cache.path(made[0].key).exists():
-            read += 1
-            found = cache.get(made[0].key)
-            if found is None or found.reason not in {one.reason for one in made}:
-                wrong.append(found)
-    done.set()
-    for writer in writers:
-        writer.join()
-    assert not wrong[:1]
-    assert not list(tmp_path.rglob("*.part"))

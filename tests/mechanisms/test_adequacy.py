@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from solvent.adequacy.corrections import load_corrections
-from solvent.adequacy.heuristic import Evidence, Words, score_of
+from solvent.adequacy.heuristic import MATRIX as SOURCE
+from solvent.adequacy.records import corrections as shipped_corrections
 from solvent.lab.mechanisms.adequacy import EVIDENCE, LOGGED, RULES, WORDS, rule_scores, words_verdict
 from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.words.sentences import corrections_of, measured_for, rule_corrections, sentences_of
@@ -81,7 +81,7 @@ def test_the_score_of_every_rule():
 
 def test_the_instrument_scores_words_and_evidence_alike_but_in_two_cells():
     """The lab keeps its table, so that seeds play as before; the instrument follows the source's (docs/adequacy.md)."""
-    scored = [score_of(words, evidence) for words, evidence in itertools.product(Words, Evidence)]
+    scored = [value for row in SOURCE for value in row]
     pairs = zip(RULES, rule_scores(), [*scored, 0], strict=True)
     other = {rule: (lab, ours) for rule, lab, ours in pairs if lab != ours}
     assert other == {"hedged/none": (1, 0), "absolute/thin": (3, 2)}
@@ -191,7 +191,7 @@ def test_a_lab_can_give_the_corrections_for_what_it_lets_out_and_no_others(rejec
 def test_there_are_six_at_the_default_and_their_text_is_that_of_the_table():
     corrections = corrections_of(LAB)
     assert len(corrections) == 6
-    shipped = load_corrections()
+    shipped = {row.id: row for row in shipped_corrections()}
     for correction in corrections:
         assert correction == (shipped[correction.id].id, shipped[correction.id].text)
         assert "\n" not in correction.text

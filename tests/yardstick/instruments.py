@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import solvent
-from solvent.adequacy import ToolContext, score
+from solvent.adequacy import calls_of, score
 from solvent.energy import CATEGORIES, energy_for_tool
 from solvent.gate import FIXED
 from solvent.gate.checks import run_checks
@@ -39,7 +39,7 @@ def adequacy() -> dict[str, Any]:
     found = {}
     for name in EXAMPLES:
         examples = sorted(lines(file_named(f"{name}.jsonl")), key=lambda example: example["id"])
-        scored = [score(e["response"], ToolContext.from_dicts(e["tool_calls"]), e["query"]) for e in examples]
+        scored = [score(e["response"], calls_of(e["tool_calls"]), e["query"] or "") for e in examples]
         labels, scores = [e["epad"] for e in examples], [one.score for one in scored]
         kappa = cohen_kappa_score(labels, scores, weights="quadratic", labels=range(4))
         found[name] = {

@@ -6,8 +6,9 @@ loops take the class as it is; ``calls.py`` says which call takes which action, 
 level, ``prompt.py`` the system prompt.
 
 A call that the lab has no action for takes no time. It returns a text with what is allowed and is counted; after
-``MOST_INVALID`` of them the lab rests to its end. ``get_reward`` rests it to its end as well, so that debt is settled:
-leaving is no way out. A value outside the vocabulary is never replaced by the nearest one.
+``MOST_INVALID`` of them the lab rests to its end. Calls after the end are answered and not counted. ``get_reward``
+rests the lab to its end as well, so that debt is settled: leaving is no way out. A value outside the vocabulary is
+never replaced by the nearest one.
 
 A call about a compound may state a belief: a class and its probability. It is recorded and changes nothing.
 """
@@ -28,16 +29,21 @@ from solvent.lab.mechanisms.assay import bin_edges
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.panels.energy import presence
 from solvent.lab.rendering.panels.outcome import tell
-from solvent.lab.rendering.words import class_name, clock, concentration, in_units, lot_hours
+from solvent.lab.rendering.words import class_name, clock, concentration, in_units, intents, lot_hours
 from solvent.lab.verbs import VERBS, Verb
-from solvent_agents.language.calls import STATED, actions_of, choices, class_names
+from solvent_agents.agent import Agent, act_one, show_labs
+from solvent_agents.language.calls import STATED, actions_of, call_of, choices, class_names
 
-__all__ = ["MOST_INVALID", "Call", "Desk", "refusal"]
+__all__ = ["MOST_INVALID", "MOST_TURNS", "Call", "Desk", "call_by", "refusal"]
 
 MOST_INVALID = 20
 """Invalid calls after which the lab rests to its end."""
 SHOWN = 0.05
 """Least probability of a class that is listed in a belief."""
+MOST_TURNS = 400
+"""Messages or calls of a model in an episode; the longest level has 252 actions."""
+HOURS = 6
+"""Closed heartbeats whose intent summaries a reflection shows."""
 LONGEST = 60
 """Characters of a wrong value that are repeated to the model."""
 
@@ -84,6 +90,7 @@ class Desk:
         self._invalid, self._gave_up = 0, False
         self._summary: dict[str, Any] | None = None
         self._readouts: list[list[str]] = []
+        self._hours: list[str] = []
 
     def reset(self, seed: int, **row: Any) -> str:
         """Start the episode of a seed.
@@ -96,8 +103,9 @@ class Desk:
             The first status of the lab.
         """
         self._env.reset(seed=seed)
+        self._seed = seed
         self._calls, self._invalid, self._gave_up, self._summary = [], 0, False, None
-        self._readouts = [[] for _ in self._params.assay.compounds]
+        self._readouts, self._hours = [[] for _ in self._params.assay.compounds], []
         return self._status()
 
     def get_reward(self) -> float:
@@ -182,7 +190,7 @@ class Desk:
         return self._act("rest")
 
     def reflect(self) -> str:
-        """Look at what the energy of this heartbeat went into. Only after it can you propose.
+        """Look at what the energy of this heartbeat and the last ones went into. Only after it can you propose.
 
         Returns:
             The energy spent by kind of action.
@@ -246,8 +254,11 @@ class Desk:
 
     def _count(self, tool: str, asked: dict[str, Any], text: str) -> str:
         """Count an invalid call, which takes no time; after too many the lab rests to its end."""
+        if self._summary is not None:
+            self._calls.append(Call(tool, asked, -1, 0.0, self._over()))
+            return self._over()
         self._invalid += 1
-        if self._summary is None and self._invalid >= MOST_INVALID:
+        if self._invalid >= MOST_INVALID:
             self._gave_up = True
             self._leave()
             text = f"{text} That was invalid call {self._invalid}, one too many. {self._over()}"
@@ -267,6 +278,13 @@ class Desk:
         done, outcome = tell(self._params, lab, step)
         parts = [f"{done}. {outcome}"]
         event = Event(int(step["event"]))
+        if event is Event.REFLECTED and self._hours:
+            parts.append(f"Before: {'; '.join(self._hours[-HOURS:])}.")
+        if self._params.energy.enabled and step["closed"]:
+            spent = intents(step["intents"])
+            hour = (self._params.budget.start_hour + int(lab["heartbeat"]) - 1) % 24
+            self._hours.append(f"{hour:02d}:00 {spent}")
+            parts.append(f"Energy of this heartbeat by intent: {spent}.")
         if event in (Event.EXPLORED, Event.CALIBRATED):
             m = int(action_table(self._params)["compound"][step["action"]])
             readouts = self._read(int(step["action"]), lab)
@@ -339,3 +357,10 @@ class Desk:
     def _over(self) -> str:
         assert self._summary is not None
         return f"The episode is over. Score: {self._summary['return']:.2f} bits."
+
+
+def call_by(agent: Agent, desk: Desk) -> tuple[str, dict[str, Any]]:
+    """Return the tool and the arguments that a scripted agent calls at a desk, whose lab it sees."""
+    batch = desk._env.batch
+    show_labs(agent, batch.labs, desk._params)
+    return call_of(desk._params, act_one(agent, batch.observations[0], batch.masks[0].astype(bool)))

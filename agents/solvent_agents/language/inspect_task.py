@@ -1,33 +1,58 @@
-"""The lab as a task of ``inspect_ai``: a sample is an episode, its score the lab's return.
+"""The lab as a task of ``inspect_ai``, and the scripted agents as a provider of its models.
 
-inspect's own ``react`` loop asks the model and calls the tools, which are those of ``tools.schemas``. inspect checks
-a call against its schema first and answers wrong ones itself, in its own words; the desk counts these with the calls
-that it refuses. A message without a call is treated as in ``conversation.py``. However the conversation ends, by the
-lab, by the model or by a limit of inspect's, the lab rests to its end and its debt is settled.
+    inspect eval solvent_agents/lab --model solvent/honest -T env=Solvent/Tiny-v0 -T episodes=8
+    solvent llm logs/*.eval
+
+A sample is an episode, its score the lab's return. inspect asks the model, with its retries, cache and limits; the
+desk takes the calls of an answer in order. A message without a call brings a reminder; after ``REMINDERS`` of them the
+lab rests for one heartbeat. However the conversation ends, by the lab, by the model or by a limit of inspect's, the lab
+rests to its end and its debt is settled.
+
+The score's metadata has the actions, from which ``solvent llm`` plays the episodes again. ``silent`` counts the answers
+without a call, by why the model stopped: an answer that was cut or filtered is not the model's silence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from contextvars import ContextVar
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from inspect_ai import Task, task
-from inspect_ai.agent import AgentState, as_solver, react
 from inspect_ai.dataset import Sample
-from inspect_ai.model import ChatMessageSystem, ChatMessageUser
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageSystem,
+    ChatMessageTool,
+    ChatMessageUser,
+    GenerateConfig,
+    ModelAPI,
+    ModelOutput,
+    ModelUsage,
+    modelapi,
+)
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.tool import ToolDef, ToolParams
+from inspect_ai.tool import ToolCall, ToolChoice, ToolDef, ToolInfo, ToolParams
 
+from solvent.lab.settings import nearest
+from solvent_agents import PLAYERS
+from solvent_agents.agent import Agent
 from solvent_agents.language.calls import salted
-from solvent_agents.language.conversation import MOST_TURNS, REMINDERS, nudge
-from solvent_agents.language.desk import Desk
+from solvent_agents.language.desk import MOST_TURNS, Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
+from solvent_agents.rollout import DrawsLots
 
-__all__ = ["lab", "play", "score_in_bits"]
+__all__ = ["REMINDERS", "lab", "play", "score_in_bits", "scripted"]
 
+REMINDERS = 2
+FAILURES = 2
+"""Answers without a message in a row that are asked for again."""
 _EPISODE = "episode"
+_DESK: ContextVar[Desk] = ContextVar("desk")
+"""The desk of the sample, for scripted agents: they see its lab, of which a model is told in words."""
 
 
 @task
@@ -51,7 +76,7 @@ def lab(
         explanation: give the reasons behind the costs (``instructions``).
         salt: makes other seeds of these (``salted``).
     """
-    desk = Desk(env, beliefs=beliefs)
+    desk = Desk(env, beliefs=beliefs, corrections=corrections)
     system = instructions(desk._params, beliefs=beliefs, explanation=explanation)
     samples = [
         Sample(
@@ -75,13 +100,36 @@ def play(env: str, beliefs: bool = True, corrections: bool = True, salt: str = "
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         desk = Desk(env, beliefs=beliefs, corrections=corrections)
         desk.reset(salted(salt, state.metadata["seed"]))
-        agent = react(prompt=None, tools=_tools(desk), on_continue=_continuing(desk), submit=False)
+        state.tools = [_tool(schema["function"]).as_tool() for schema in schemas(desk._params)]
+        silent: Counter[str] = Counter()
+        _DESK.set(desk)
         try:
-            return await as_solver(agent)(state, generate)
+            while desk._summary is None:
+                state = await _answered(generate, state)
+                if calls := state.output.message.tool_calls:
+                    _take(desk, calls, state.messages)
+                else:
+                    silent[str(state.output.stop_reason)] += 1
+                    state.messages.append(ChatMessageUser(content=_nudge(desk, silent.total())))
         finally:
-            state.store.set(_EPISODE, _settled(desk))
+            state.store.set(_EPISODE, {"silent": dict(silent), **_settled(desk)})
+        return state
 
     return solve
+
+
+async def _answered(generate: Generate, state: TaskState) -> TaskState:
+    """Return the state after the model's next message.
+
+    Some servers send an error or nothing with the status 200, and the parsers in between raise what they meet. That is
+    a passing failure, which inspect does not retry.
+    """
+    for _ in range(FAILURES):
+        try:
+            return await generate(state, tool_calls="none")
+        except (AttributeError, LookupError, TypeError, ValueError):
+            continue
+    return await generate(state, tool_calls="none")
 
 
 @scorer(metrics=[mean(), stderr()])
@@ -90,47 +138,86 @@ def score_in_bits() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001
         episode = state.store.get(_EPISODE)
-        return Score(value=episode["return"], metadata=episode)
+        return Score(value=episode["return"], explanation=f"stopped: {episode['stopped']}", metadata=episode)
 
     return score
 
 
-def _settled(desk: Desk) -> dict[str, Any]:
-    """Rest the lab to its end; return the score, how the model did with its tools, and why it stopped."""
-    over = desk._summary is not None
-    stopped = "invalid calls" if desk._gave_up else "over" if over else "left"
-    score = desk.get_reward()
-    assert desk._summary is not None
-    refusals = sum(desk._summary["refusals"].values())
-    return {"return": score, "invalid_calls": desk._invalid, "refusals": refusals, "stopped": stopped}
+def _tool(function: dict[str, Any]) -> ToolDef:
+    """Return what a model is told of a tool. The solver takes its calls, so that inspect runs none by itself."""
 
-
-def _tools(desk: Desk) -> list[ToolDef]:
-    return [_tool(desk, schema["function"]) for schema in schemas(desk._params)]
-
-
-def _tool(desk: Desk, function: dict[str, Any]) -> ToolDef:
-    name = function["name"]
-
-    async def execute(**kwargs: Any) -> str:  # inspect passes arguments of this name on as they are
-        return use(desk, name, kwargs)
+    async def execute(**_: Any) -> str:
+        raise NotImplementedError
 
     parameters = ToolParams(**function["parameters"])
-    return ToolDef(execute, name=name, description=function["description"], parameters=parameters)
+    return ToolDef(execute, name=function["name"], description=function["description"], parameters=parameters)
 
 
-def _continuing(desk: Desk) -> Callable[[AgentState], Awaitable[bool | str]]:
-    """Return what decides after each message of the model: on, on with a text, or the episode is over."""
-    heard = silent = 0
+def _take(desk: Desk, calls: list[ToolCall], messages: list[ChatMessage]) -> None:
+    """Take the calls of an answer in order, and append what the desk says."""
+    known = {message.tool_call_id for message in messages if isinstance(message, ChatMessageTool)}
+    for call in calls:
+        if not call.id or call.id in known:  # servers that repeat ids refuse to read them again
+            call.id = f"call-{len(messages)}"
+        known.add(call.id)
+        if call.parse_error:
+            text = desk._count(call.function, {}, call.parse_error)
+        else:
+            text = use(desk, call.function, call.arguments)
+        messages.append(ChatMessageTool(content=text, tool_call_id=call.id, function=call.function))
 
-    async def decide(state: AgentState) -> bool | str:
-        nonlocal heard, silent
-        for message in state.messages[heard:]:
-            if message.role == "tool" and message.error is not None and desk._summary is None:
-                desk._count(str(message.function), {}, message.error.message)
-        heard = len(state.messages)
-        silent = 0 if state.output.message.tool_calls else silent % (REMINDERS + 1) + 1
-        text = nudge(desk, silent) if silent and desk._summary is None else True
-        return desk._summary is None and text
 
-    return decide
+def _nudge(desk: Desk, silent: int) -> str:
+    """Return what a model is told after ``silent`` messages without a call: reminders, then the lab has rested."""
+    if silent % (REMINDERS + 1):
+        return "Call one of the tools to act in the lab."
+    return f"You called no tool, so the lab rests. {desk.rest()}"
+
+
+def _settled(desk: Desk) -> dict[str, Any]:
+    """Rest the lab to its end; return the score, the actions, and how the model did with its tools."""
+    stopped = "invalid calls" if desk._gave_up else "left" if desk._summary is None else "over"
+    score = desk.get_reward()
+    assert desk._summary is not None
+    return {
+        "return": score,
+        "actions": [call.action for call in desk._calls if call.action >= 0],
+        "invalid_calls": desk._invalid,
+        "refusals": sum(desk._summary["refusals"].values()),
+        "stopped": stopped,
+    }
+
+
+class Scripted(ModelAPI):
+    """A scripted agent behind the interface of a model, so that the whole way is tried without one."""
+
+    def __init__(self, model_name: str, *args: Any, **kwargs: Any) -> None:
+        super().__init__(model_name, *args, **kwargs)
+        if model_name not in PLAYERS:
+            raise ValueError(f"unknown agent {model_name!r:.80}" + nearest(model_name, PLAYERS))
+        self._make: Any = PLAYERS[model_name]
+        self._players: WeakKeyDictionary[Desk, Agent] = WeakKeyDictionary()
+
+    async def generate(
+        self,
+        input: list[ChatMessage],  # noqa: A002 - inspect's name
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,
+        config: GenerateConfig,
+    ) -> ModelOutput:
+        """Return the call that the agent makes at the desk of the sample."""
+        desk = _DESK.get()
+        if desk not in self._players:
+            agent = self._players[desk] = self._make(desk._params, 0)
+            if isinstance(agent, DrawsLots):
+                agent.start([desk._seed])
+        tool, arguments = call_by(self._players[desk], desk)
+        output = ModelOutput.for_tool_call(self.model_name, tool, arguments)
+        output.usage = ModelUsage()
+        return output
+
+
+@modelapi("solvent")
+def scripted() -> type[ModelAPI]:
+    """Return the provider of ``solvent/NAME``, any scripted agent."""
+    return Scripted

@@ -1,19 +1,15 @@
-"""The desk as a server of the Model Context Protocol, over stdio or streamable HTTP: an episode a session.
+"""The desk as a server of the Model Context Protocol, over stdio or streamable HTTP: an episode per session.
 
 A session has a desk of its own. ``start_episode`` begins its one episode, ``finish`` rests the lab to its end and
 returns the score; the tools between them are those of ``tools.schemas``. The system prompt is the server's
 instructions, and a prompt for clients that leave instructions out. Calls that the desk refuses are errors of the
 protocol's tools (``isError``), counted and capped as everywhere; after ``MOST_TURNS`` calls the lab rests to its end.
 
-Over HTTP the number of sessions, their idle time and the size of a request are limited. On a loopback address only
-requests for that address are answered, so that no web page reaches the server by a name of its own.
-
 This is version 1 of the protocol's SDK: version 2 has other names for servers and clients alike.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import ipaddress
 import logging
@@ -26,6 +22,7 @@ from typing import Any
 
 import anyio
 import uvicorn
+from anyio.from_thread import BlockingPortal
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -44,18 +41,16 @@ from starlette.routing import Route
 
 import solvent
 from solvent_agents.language.calls import salted
-from solvent_agents.language.conversation import MOST_TURNS
-from solvent_agents.language.desk import Desk, refusal
+from solvent_agents.language.desk import MOST_TURNS, Desk, refusal
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
 
-__all__ = ["MOST_BYTES", "compile_lab", "lab_server", "serve_http", "serve_stdio"]
+__all__ = ["MOST_BYTES", "lab_server", "listen", "serve_http", "serve_stdio", "warm_up"]
 
 MOST_BYTES = 65_536
 """Bytes of a request over HTTP; a call takes some 200."""
 _MOST_SEED = 2**32 - 1
 _START, _FINISH, _PROMPT = "start_episode", "finish", "lab"
-_NOTHING_ELSE = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
 class _Session:
@@ -65,7 +60,7 @@ class _Session:
         self._desk, self._salt, self._begun = desk, salt, False
 
     def call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
-        desk = self._desk
+        desk, refused = self._desk, self._desk._invalid
         if tool == _START:
             return self._start(arguments)
         if not self._begun:
@@ -76,9 +71,8 @@ class _Session:
         if len(desk._calls) >= MOST_TURNS:
             desk._leave()
             return _result(f"This session has used its {MOST_TURNS} calls. {desk._over()}", error=True)
-        refused = desk._invalid
-        text = use(desk, tool, arguments)
-        return _result(text, error=desk._invalid > refused)
+        over = desk._summary is not None
+        return _result(use(desk, tool, arguments), error=over or desk._invalid > refused)
 
     def _start(self, arguments: dict[str, Any]) -> CallToolResult:
         if self._begun:
@@ -92,29 +86,23 @@ class _Session:
 
 
 def lab_server(
-    env_id: str,
-    *,
-    beliefs: bool = True,
-    corrections: bool = True,
-    explanation: bool = True,
-    salt: str = "",
-    idle: float = math.inf,
+    env_id: str, *, beliefs: bool = True, explanation: bool = True, salt: str = "", idle: float | None = None
 ) -> Server[Any]:
     """Return a server of a level's lab.
 
     Args:
         env_id: a registered environment.
         beliefs: show the exact posterior (``Desk``).
-        corrections: show the correction in force after a published error (``Desk``).
         explanation: give the reasons behind the costs (``instructions``).
         salt: makes other seeds of those that clients ask for (``salted``).
-        idle: seconds after which a session without calls is ended.
+        idle: seconds without a call that end a session; the SDK's own limit doesn't count a client that only listens.
     """
+    wait = math.inf if idle is None else idle
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[tuple[_Session, anyio.CancelScope]]:
-        with anyio.CancelScope(deadline=anyio.current_time() + idle) as scope:
-            yield _Session(Desk(env_id, beliefs=beliefs, corrections=corrections), salt), scope
+        with anyio.CancelScope(deadline=anyio.current_time() + wait) as scope:
+            yield _Session(Desk(env_id, beliefs=beliefs), salt), scope
 
     params = Desk(env_id)._params
     text = instructions(params, beliefs=beliefs, explanation=explanation)
@@ -130,7 +118,7 @@ def lab_server(
     async def call_tool(name: str, arguments: dict[str, Any]) -> CallToolResult:
         session: _Session
         session, scope = server.request_context.lifespan_context
-        scope.deadline = anyio.current_time() + idle
+        scope.deadline = anyio.current_time() + wait
         return session.call(name, arguments)
 
     @server.list_prompts()
@@ -141,8 +129,9 @@ def lab_server(
     async def get_prompt(name: str, _: dict[str, str] | None) -> GetPromptResult:
         if name != _PROMPT:
             raise ValueError(refusal("prompt", name, [_PROMPT]))
-        message = PromptMessage(role="user", content=TextContent(type="text", text=text))
-        return GetPromptResult(messages=[message])
+        return GetPromptResult(
+            messages=[PromptMessage(role="user", content=TextContent(type="text", text=text))]
+        )
 
     # It warns of each unknown tool, which the desk tells the client, and calls it an error if a client leaves.
     logging.getLogger("mcp").setLevel(logging.ERROR)
@@ -150,107 +139,107 @@ def lab_server(
     return server
 
 
-def compile_lab(env_id: str) -> None:
+def warm_up(env_id: str) -> None:
     """Play a heartbeat of a level, so that no client waits until it is compiled."""
     desk = Desk(env_id)
     desk.reset(0)
     desk.rest()
 
 
+def listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket; raise OSError with one line if there can't be one."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        allowed = "an address of this machine and a free port"
+        raise ValueError(f"can't listen on {host}, port {port} ({reason}); allowed: {allowed}") from None
+
+
 def serve_stdio(server: Server[Any]) -> None:
     """Serve one session over stdin and stdout, until the client leaves."""
 
     async def serve() -> None:
+        # A daemon thread reads, so that Ctrl-C needs no further line.
+        send, lines = anyio.create_memory_object_stream[str](math.inf)
+
+        def read(portal: BlockingPortal) -> None:
+            with (
+                contextlib.suppress(RuntimeError),
+                os.fdopen(0, encoding="utf-8", errors="replace", closefd=False) as f,
+            ):
+                for line in f:
+                    portal.start_task_soon(send.send, line)
+                portal.start_task_soon(send.aclose)
+
         with os.fdopen(1, "w", encoding="utf-8", closefd=False) as stdout:
-            lines: Any = _lines_of_stdin()
-            async with stdio_server(lines, anyio.wrap_file(stdout)) as (read, write):
-                await server.run(read, write, server.create_initialization_options())
+            async with BlockingPortal() as portal:
+                threading.Thread(target=read, args=(portal,), daemon=True).start()
+                source: Any = lines
+                async with stdio_server(source, anyio.wrap_file(stdout)) as (incoming, outgoing):
+                    await server.run(incoming, outgoing, server.create_initialization_options())
 
     anyio.run(serve)
 
 
 def serve_http(server: Server[Any], listening: socket.socket, *, sessions: int) -> None:
-    """Serve sessions at ``/mcp`` over streamable HTTP, at most so many at a time, until Ctrl-C."""
-    manager = StreamableHTTPSessionManager(
-        server,
-        json_response=True,
-        security_settings=_security(*listening.getsockname()[:2]),
-        max_request_body_size=MOST_BYTES,
-        max_sessions=sessions,
-        session_idle_timeout=None,  # it doesn't count a client that listens and never calls; the lifespan does
+    """Serve sessions at ``/mcp`` over streamable HTTP, at most so many at a time, until Ctrl-C.
+
+    On a loopback address only requests for that address are answered, so that no web page reaches the server.
+    """
+    host, port = listening.getsockname()[:2]
+    names = [f"{name}:{port}" for name in ("localhost", "127.0.0.1", "[::1]")]
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=ipaddress.ip_address(host).is_loopback,
+        allowed_hosts=names,
+        allowed_origins=[f"http://{name}" for name in names],
     )
+    manager = StreamableHTTPSessionManager(
+        server, json_response=True, security_settings=security, max_request_body_size=MOST_BYTES, max_sessions=sessions,
+        session_idle_timeout=None,
+    )  # fmt: skip
     app = Starlette(routes=[Route("/mcp", manager.asgi_app)], lifespan=lambda _: manager.run())
     config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1, lifespan="on")
     anyio.run(uvicorn.Server(config).serve, [listening])
 
 
-def _security(host: str, port: int) -> TransportSecuritySettings:
-    """Return the names under which a loopback address may be asked for; elsewhere any name is answered."""
-    if not ipaddress.ip_address(host).is_loopback:
-        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    names = [f"{name}:{port}" for name in ("localhost", "127.0.0.1", "[::1]")]
-    return TransportSecuritySettings(
-        allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
-    )
-
-
-async def _lines_of_stdin() -> AsyncIterator[str]:
-    """Yield the lines of stdin. A daemon thread waits for them, so that Ctrl-C needs no further line."""
-    loop = asyncio.get_running_loop()
-    lines: asyncio.Queue[str] = asyncio.Queue()
-
-    def read() -> None:
-        with (
-            contextlib.suppress(RuntimeError),  # the loop has ended
-            os.fdopen(0, encoding="utf-8", errors="replace", closefd=False) as stdin,
-        ):
-            for line in stdin:
-                loop.call_soon_threadsafe(lines.put_nowait, line)
-            loop.call_soon_threadsafe(lines.put_nowait, "")
-
-    threading.Thread(target=read, daemon=True).start()
-    while line := await lines.get():
-        yield line
-
-
 def _tools(level: list[dict[str, Any]]) -> list[Tool]:
     """Return the tools of a session: an episode begins, acts and ends. Nothing that they do leaves the lab."""
+    nothing = {"type": "object", "properties": {}, "additionalProperties": False}
     seed = {
         "type": "integer",
         "minimum": 0,
         "maximum": _MOST_SEED,
         "description": "The same seed is the same lab.",
     }
+    start = {
+        "name": _START,
+        "description": "Begin the one episode of this session.",
+        "parameters": nothing | {"properties": {"seed": seed}, "required": ["seed"]},
+    }
+    finish = {
+        "name": _FINISH,
+        "description": "Rest the lab to the end of its episode, settle its debt, and return the score in bits.",
+        "parameters": nothing,
+    }
     score = {"score": {"type": "number"}, "invalid_calls": {"type": "integer"}}
-    start = Tool(
-        name=_START,
-        description="Begin the one episode of this session.",
-        inputSchema=_NOTHING_ELSE | {"properties": {"seed": seed}, "required": ["seed"]},
-        annotations=_annotations(),
-    )
-    finish = Tool(
-        name=_FINISH,
-        description="Rest the lab to the end of its episode, settle its debt, and return the score in bits.",
-        inputSchema=_NOTHING_ELSE,
-        outputSchema=_NOTHING_ELSE | {"properties": score, "required": list(score)},
-        annotations=_annotations(),
-    )
-    acting = [
+    return [
         Tool(
-            name=function["name"],
-            description=function["description"],
-            inputSchema=function["parameters"],
-            annotations=_annotations(read=function["name"] == "read_notebook"),
+            name=one["name"],
+            description=one["description"],
+            inputSchema=one["parameters"],
+            outputSchema={"type": "object", "properties": score, "required": list(score)} if one is finish else None,
+            annotations=ToolAnnotations(
+                readOnlyHint=one["name"] == "read_notebook", destructiveHint=False,
+                idempotentHint=one["name"] == "read_notebook", openWorldHint=False,
+            ),
         )
-        for function in (schema["function"] for schema in level)
-    ]
-    return [start, *acting, finish]
-
-
-def _annotations(*, read: bool = False) -> ToolAnnotations:
-    return ToolAnnotations(readOnlyHint=read, destructiveHint=False, idempotentHint=read, openWorldHint=False)
+        for one in (start, *(schema["function"] for schema in level), finish)
+    ]  # fmt: skip
 
 
 def _result(text: str, *, error: bool = False, structured: dict[str, Any] | None = None) -> CallToolResult:
-    content = TextContent(type="text", text=text)
-    return CallToolResult(content=[content], structuredContent=structured, isError=error)
+    return CallToolResult(
+        content=[TextContent(type="text", text=text)], structuredContent=structured, isError=error
+    )

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from solvent.files import strict_json
 from solvent.lab.params import LabParams
 from solvent_agents.language.calls import STATED, choices, class_names
 from solvent_agents.language.desk import Desk
@@ -22,27 +23,6 @@ _ARGUMENT = re.compile(r"^(\w+): (.+)$", re.MULTILINE)
 def schemas(params: LabParams) -> list[dict[str, Any]]:
     """Return the tools of a level as OpenAI-compatible function schemas, in the order of the desk's methods."""
     return [_schema(params, tool, allowed) for tool, allowed in choices(params).items()]
-
-
-def use(desk: Desk, name: str, arguments: Any) -> str:
-    """Call a tool by name, as a model asks for it, and return its text.
-
-    An unknown tool and arguments that it doesn't have are invalid calls, as are values outside the vocabulary.
-    """
-    if name not in desk._choices:
-        return desk._refuse(str(name), {}, "tool", name, desk._choices)
-    if not isinstance(arguments, Mapping):
-        return desk._refuse(name, {}, "arguments", arguments, ["an object"])
-    parameters = inspect.signature(getattr(Desk, name)).parameters
-    known = [argument for argument in parameters if argument != "self"]
-    for argument in arguments:
-        if argument not in known:
-            return desk._refuse(name, dict(arguments), "argument", argument, known or ["none"])
-    for argument in known:
-        if argument not in arguments and parameters[argument].default is inspect.Parameter.empty:
-            return desk._count(name, dict(arguments), f"{argument}: missing.")
-    text: str = getattr(desk, name)(**arguments)
-    return text
 
 
 def _schema(params: LabParams, tool: str, allowed: Mapping[str, list[Any]]) -> dict[str, Any]:
@@ -70,3 +50,50 @@ def _schema(params: LabParams, tool: str, allowed: Mapping[str, list[Any]]) -> d
             },
         },
     }
+
+
+def use(desk: Desk, name: str, arguments: Any) -> str:
+    """Call a tool by name, as a model asks for it, and return its text.
+
+    An unknown tool and arguments that it doesn't have are invalid calls, as are values outside the vocabulary. Servers
+    differ in how they write what a model means: null, empty text and none are no arguments, JSON may come as text, null
+    leaves an optional argument out, and a number as text is that number.
+    """
+    if name not in desk._choices:
+        return desk._refuse(str(name), {}, "tool", name, desk._choices)
+    arguments = _read(arguments)
+    if not isinstance(arguments, Mapping):
+        return desk._refuse(name, {}, "arguments", arguments, ["an object"])
+    parameters = inspect.signature(getattr(type(desk), name)).parameters
+    known = {argument: one.default for argument, one in parameters.items() if argument != "self"}
+    given = {}
+    for argument, value in arguments.items():
+        if argument not in known:
+            return desk._refuse(name, dict(arguments), "argument", argument, known or ["none"])
+        if value is not None or known[argument] is inspect.Parameter.empty:
+            given[argument] = _number(value) if parameters[argument].annotation == "float" else value
+    for argument, default in known.items():
+        if argument not in given and default is inspect.Parameter.empty:
+            return desk._count(name, dict(arguments), f"{argument}: missing.")
+    text: str = getattr(desk, name)(**given)
+    return text
+
+
+def _read(arguments: Any) -> Any:
+    """Return the arguments of a call: an object for all that stands for one, other values as they are."""
+    if isinstance(arguments, str):
+        try:
+            arguments = strict_json(arguments or "null")
+        except ValueError:
+            return arguments
+        return _read(arguments)
+    return {} if arguments is None else arguments
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    return value

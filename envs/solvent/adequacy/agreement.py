@@ -1,278 +1,158 @@
-"""Agreement of two raters of ordinal classes: kappa, accuracy, confusion and rank correlation, with intervals.
+"""Agreement of heuristic, judge and people on the same responses, and the limits of evidence that fit labels best.
 
-With ``O`` the confusion matrix of n pairs, ``E`` its expectation from the margins and ``w_ij = (i - j)^2``:
+    kappa = 1 - E[(a - b)^2] / E[(a - b')^2]        (b' independent of a; Cohen's, with quadratic weights)
 
-    kappa = 1 - sum(w O) / sum(w E)
+Intervals, also of a difference of two kappas, are percentile bootstraps over responses, paired. Source: *Epistemic
+Adequacy Design*, "Threshold discovery" (50 labels or more) and phases 3 and 4, which ask for the comparisons and name
+no measure.
 
-(Cohen's kappa with quadratic weights.) Accuracies, exact or within one class, have exact binomial (Clopper-Pearson)
-intervals. Kappa and Spearman's rho have seeded percentile bootstrap intervals over responses. Source: "Epistemic
-Adequacy Design", phases 3 and 4, which ask for the comparison and name no measure.
-
-Degenerate input: fewer than two pairs, unequal lengths or a class out of range is an error. Kappa is NaN if both raters
-gave the same single class throughout, and rho is NaN if either rating is constant. Resamples with an undefined measure
-are left out; if they exceed a tenth, the interval is NaN.
-
-Known approximation: responses count as independent. Those of one session are not, so their intervals are too narrow.
-With few pairs, percentile intervals are slightly narrow too: in simulations they covered kappa 91 % of the time at 20
-pairs, 92 % at 30, and 94 to 95 % from 50 on.
+Known approximation: responses count as independent, though those of a session are not. One split: drawing another one
+because of the result uses up both halves.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Callable
-from typing import Any
+import itertools
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from pydantic import BaseModel
 
-from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.calls import calls_of
+from solvent.adequacy.heuristic import CUTS, score
+from solvent.adequacy.records import Score, ScoreRecord
+from solvent.files import RECORD
 
-__all__ = [
-    "CLASSES",
-    "CONFIDENCE",
-    "RESAMPLES",
-    "Agreement",
-    "Estimate",
-    "Rate",
-    "agreement",
-    "binomial_rate",
-    "confusion",
-    "kappa_difference",
-    "kappa_estimate",
-    "quadratic_kappa",
-    "spearman_estimate",
-]
+__all__ = ["LEAST", "Estimate", "Labelled", "compare", "discover", "kappa", "kappa_difference"]
 
-CLASSES = 4
-"""Number of classes of EpAd and of SyA: 0 to 3."""
-
-CONFIDENCE = 0.95
+LEAST = 50
+"""The source's number of labelled responses."""
 RESAMPLES = 2000
 
-_UNDEFINED = 0.1  # maximum share of undefined resamples for an interval
-_BLOCK = 2**22  # numbers in memory at a time
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+class Labelled(BaseModel):
+    """A response with its calls and a person's label; other fields of a line are not read."""
+
+    model_config = RECORD | {"extra": "ignore"}
+
+    response: str
+    tool_calls: list[dict[str, Any]]
+    query: str | None = None
+    epad: Score
 
 
-@dataclasses.dataclass(frozen=True)
-class Estimate:
-    """A value with its 95 % bootstrap interval; NaN if undefined."""
+class Estimate(NamedTuple):
+    """A value with its 95 % interval."""
 
     value: float
     low: float
     high: float
 
-    def to_dict(self) -> dict[str, float | None]:
-        """Return the three numbers, with None for NaN."""
-        return {name: None if math.isnan(x) else x for name, x in dataclasses.asdict(self).items()}
-
     def __str__(self) -> str:
-        if math.isnan(self.value):
-            return "undefined"
-        # Adding 0.0 turns a rounded negative zero into zero.
-        value, low, high = (round(x, 2) + 0.0 for x in (self.value, self.low, self.high))
-        if math.isnan(low) or math.isnan(high):
-            return f"{value:.2f}, no interval"
-        return f"{value:.2f} [{low:.2f}, {high:.2f}]"
+        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
-@dataclasses.dataclass(frozen=True)
-class Rate:
-    """``hits`` of ``count`` with the exact 95 % binomial interval."""
-
-    hits: int
-    count: int
-    share: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.share:.2f} [{self.low:.2f}, {self.high:.2f}] ({self.hits} of {self.count})"
+def _kappa(a: Any, b: Any, axis: int = -1) -> Any:
+    x, y = np.asarray(a, float), np.asarray(b, float)
+    expected = (x**2).mean(axis) + (y**2).mean(axis) - 2.0 * x.mean(axis) * y.mean(axis)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of one class throughout there is no kappa
+        return 1.0 - ((x - y) ** 2).mean(axis) / expected
 
 
-@dataclasses.dataclass(frozen=True)
-class Agreement:
-    """Agreement of two raters. ``matrix[i][j]`` counts the responses that the first put in i and the second in j."""
+def _estimate(statistic: Callable[..., Any], *columns: Sequence[int], seed: int) -> Estimate:
+    from scipy.stats import bootstrap
 
-    count: int
-    kappa: Estimate
-    exact: Rate
-    within_one: Rate
-    rho: Estimate
-    matrix: tuple[tuple[int, ...], ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields as values that JSON can hold."""
-        fields = dataclasses.asdict(self)
-        return {**fields, "kappa": self.kappa.to_dict(), "rho": self.rho.to_dict(), "matrix": [*self.matrix]}
-
-
-def confusion(a: ArrayLike, b: ArrayLike) -> Ints:
-    """Count the pairs in which the first rater gave i and the second j [classes, classes].
-
-    Raises:
-        AdequacyError: there are fewer than two pairs, the lengths differ, or a class is out of range.
-    """
-    x, y = _classes("a", a), _classes("b", b)
-    if len(x) != len(y) or len(x) < 2:
-        raise AdequacyError(f"ratings: got {len(x)} and {len(y)}; allowed: as many of each, 2 or more")
-    return np.bincount(x * CLASSES + y, minlength=CLASSES**2).reshape(CLASSES, CLASSES)
-
-
-def quadratic_kappa(a: ArrayLike, b: ArrayLike) -> float:
-    """Return Cohen's kappa with quadratic weights; NaN if both raters gave the same single class throughout.
-
-    Raises:
-        AdequacyError: as ``confusion``.
-    """
-    return float(_kappas(confusion(a, b)[None].astype(np.float64))[0])
-
-
-def binomial_rate(hits: int, count: int) -> Rate:
-    """Return a share with its exact 95 % interval.
-
-    Raises:
-        AdequacyError: ``count`` is below 1, or ``hits`` is not from 0 to ``count``.
-    """
-    if count < 1 or not 0 <= hits <= count:
-        raise AdequacyError(f"rate: got {hits} of {count}; allowed: 0 to count, of 1 or more")
-    interval = stats.binomtest(hits, count).proportion_ci(CONFIDENCE, method="exact")
-    return Rate(hits, count, hits / count, float(interval.low), float(interval.high))
-
-
-def kappa_estimate(a: ArrayLike, b: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Estimate:
-    """Return quadratic kappa with its bootstrap interval.
-
-    Raises:
-        AdequacyError: as ``confusion``.
-    """
-    matrix = confusion(a, b)
-    # Drawing the cells of the table has the same law as drawing n pairs with replacement, and is much faster.
-    n = int(matrix.sum())
     rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(n, matrix.ravel() / n, size=resamples).reshape(resamples, CLASSES, CLASSES)
-    return _estimate(float(_kappas(matrix[None].astype(np.float64))[0]), _kappas(drawn.astype(np.float64)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a resample of one class counts for nothing
+        drawn = bootstrap(
+            columns, statistic, paired=True, n_resamples=RESAMPLES, method="percentile", rng=rng
+        )
+        low, high = np.nanquantile(drawn.bootstrap_distribution, [0.025, 0.975])
+    return Estimate(float(statistic(*columns)), float(low), float(high))
 
 
-def kappa_difference(
-    a: ArrayLike,
-    b: ArrayLike,
-    truth: ArrayLike,
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-) -> Estimate:
-    """Return kappa(a, truth) - kappa(b, truth) on the same responses, with its bootstrap interval.
+def kappa(a: Sequence[int], b: Sequence[int], *, seed: int = 0) -> Estimate:
+    """Return the quadratic kappa of two raters of the same responses [n] with its interval."""
+    return _estimate(_kappa, a, b, seed=seed)
 
-    Both use the same resamples, so responses that are hard for both do not widen the interval.
+
+def kappa_difference(a: Sequence[int], b: Sequence[int], truth: Sequence[int], *, seed: int = 0) -> Estimate:
+    """Return kappa(a, truth) - kappa(b, truth) with its paired interval."""
+    return _estimate(lambda x, y, t, axis=-1: _kappa(x, t, axis) - _kappa(y, t, axis), a, b, truth, seed=seed)
+
+
+def _rho(a: Sequence[int], b: Sequence[int]) -> float:
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(a, b).statistic) if len({*a}) > 1 and len({*b}) > 1 else float("nan")
+
+
+def compare(records: Iterable[ScoreRecord], *, seed: int = 0) -> dict[str, Any]:
+    """Return the agreement on EpAd of each pair of raters, and which of judge and heuristic agrees better with people.
+
+    Keys: ``heuristic, judge`` and so on with ``count``, ``kappa`` and ``exact``; ``judge less heuristic``, the
+    difference of their kappas with people's labels; ``apart``, the responses on which raters differ most.
+    """
+    rows = [(record.id, record.epad.model_dump(exclude_none=True)) for record in records]
+    found: dict[str, Any] = {}
+    for a, b in itertools.combinations(("heuristic", "judge", "human"), 2):
+        pairs = [(row[a], row[b]) for _, row in rows if a in row and b in row]
+        if len(pairs) > 1:
+            x, y = zip(*pairs, strict=True)
+            exact = sum(one == other for one, other in pairs) / len(pairs)
+            found[f"{a}, {b}"] = {"count": len(pairs), "kappa": kappa(x, y, seed=seed), "exact": exact}
+    whole = [row for _, row in rows if len(row) == 3]
+    if len(whole) > 1:
+        columns = [[row[rater] for row in whole] for rater in ("judge", "heuristic", "human")]
+        found["judge less heuristic"] = kappa_difference(*columns, seed=seed)
+    apart = [(max(row.values()) - min(row.values()), name, row) for name, row in rows if len(row) > 1]
+    found["apart"] = sorted((one for one in apart if one[0] > 1), key=lambda one: (-one[0], one[1]))[:10]
+    return found
+
+
+def discover(examples: Sequence[Labelled], *, seed: int = 0) -> dict[str, Any]:
+    """Return what correlates with people's labels, and the limits of evidence that fit them best.
+
+    Responses to the same query are in the same half: one half chooses the limits, the other reports their agreement.
 
     Raises:
-        AdequacyError: as ``confusion``.
+        ValueError: there are fewer than ``LEAST`` labels, or only one class.
     """
-    confusion(a, truth), confusion(b, truth)
-    x, y, t = (_classes("ratings", values) for values in (a, b, truth))
-    cells, n = (x * CLASSES + y) * CLASSES + t, len(t)
-    counts = np.bincount(cells, minlength=CLASSES**3)
+    human = [example.epad for example in examples]
+    if len(examples) < LEAST or len(set(human)) < 2:
+        raise ValueError(
+            f"labels: got {len(examples)} of {len(set(human))} classes; allowed: {LEAST} or more, of two"
+        )
+    turns = [(one.response, calls_of(one.tool_calls), one.query or f"{i}") for i, one in enumerate(examples)]
 
-    def difference(drawn: Floats) -> Floats:
-        cube = drawn.reshape(-1, CLASSES, CLASSES, CLASSES)
-        return _kappas(cube.sum(axis=2)) - _kappas(cube.sum(axis=1))
+    def scores(cuts: tuple[int, int], rows: Iterable[int]) -> list[int]:
+        return [score(*turns[i], cuts=cuts).score for i in rows]
 
-    resampled = np.random.default_rng(seed).multinomial(n, counts / n, size=resamples)
-    value = float(difference(counts[None].astype(np.float64))[0])
-    return _estimate(value, difference(resampled.astype(np.float64)))
-
-
-def spearman_estimate(x: ArrayLike, y: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Estimate:
-    """Return Spearman's rho with its bootstrap interval.
-
-    Raises:
-        AdequacyError: fewer than two values, shapes that differ, or a value that is not finite.
-    """
-    u, v = _paired(x, y)
-    value = float(_rhos(u[None], v[None])[0])
-    return _estimate(value, _resampled(lambda rows: _rhos(u[rows], v[rows]), len(u), seed, resamples))
-
-
-def agreement(a: ArrayLike, b: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Agreement:
-    """Return every measure for two raters of the same responses [n].
-
-    Raises:
-        AdequacyError: as ``confusion``.
-    """
-    matrix = confusion(a, b)
-    return Agreement(
-        count=int(matrix.sum()),
-        kappa=kappa_estimate(a, b, seed=seed, resamples=resamples),
-        exact=_near(matrix, 0),
-        within_one=_near(matrix, 1),
-        rho=spearman_estimate(a, b, seed=seed, resamples=resamples),
-        matrix=tuple(tuple(int(cell) for cell in row) for row in matrix),
+    queries = np.random.default_rng(seed).permutation(sorted({query for _, _, query in turns}))
+    learning = set(queries[: len(queries) // 2].tolist())
+    learn, report = (
+        [i for i, turn in enumerate(turns) if (turn[2] in learning) is side] for side in (True, False)
     )
-
-
-def _kappas(matrices: Floats) -> Floats:
-    """Return kappa of each confusion matrix [m, c, c] -> [m]."""
-    c = matrices.shape[-1]
-    weights = np.subtract.outer(np.arange(c), np.arange(c)).astype(np.float64) ** 2
-    rows, columns = matrices.sum(axis=2), matrices.sum(axis=1)
-    observed = (weights * matrices).sum(axis=(1, 2)) * rows.sum(axis=1)
-    expected = np.einsum("mi,ij,mj->m", rows, weights, columns)
-    ratio = np.divide(observed, expected, out=np.full(len(matrices), np.nan), where=expected > 0)
-    return np.asarray(1.0 - ratio)
-
-
-def _rhos(x: Floats, y: Floats) -> Floats:
-    """Return Spearman's rho of each pair of rows [m, n] -> [m]."""
-    u, v = (stats.rankdata(values, axis=1) for values in (x, y))
-    u, v = u - u.mean(axis=1, keepdims=True), v - v.mean(axis=1, keepdims=True)
-    scale = np.sqrt((u**2).sum(axis=1) * (v**2).sum(axis=1))
-    product = (u * v).sum(axis=1)
-    rho = np.divide(product, scale, out=np.full(len(scale), np.nan), where=scale > 0)
-    return np.asarray(np.clip(rho, -1.0, 1.0))
-
-
-def _resampled(statistic: Callable[[Ints], Floats], n: int, seed: int, resamples: int) -> Floats:
-    """Return ``statistic`` of rows drawn with replacement [resamples]; it takes indices [block, n]."""
-    rng = np.random.default_rng(seed)
-    block = max(1, _BLOCK // n)
-    sizes = [min(block, resamples - done) for done in range(0, resamples, block)]
-    return np.concatenate([statistic(rng.integers(n, size=(size, n))) for size in sizes])
-
-
-def _estimate(value: float, resampled: Floats) -> Estimate:
-    defined = resampled[~np.isnan(resampled)]
-    if math.isnan(value) or len(defined) < (1.0 - _UNDEFINED) * len(resampled):
-        return Estimate(value, math.nan, math.nan)
-    tail = (1.0 - CONFIDENCE) / 2.0
-    low, high = np.quantile(defined, [tail, 1.0 - tail])
-    return Estimate(value, float(low), float(high))
-
-
-def _near(matrix: Ints, apart: int) -> Rate:
-    distance = np.abs(np.subtract.outer(np.arange(len(matrix)), np.arange(len(matrix))))
-    return binomial_rate(int(matrix[distance <= apart].sum()), int(matrix.sum()))
-
-
-def _classes(name: str, values: ArrayLike) -> Ints:
-    given = np.asarray(values)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iuf"):
-        raise AdequacyError(f"{name}: got {values!r:.80}; allowed: a list of classes, 0 to {CLASSES - 1}")
-    wrong = given[~np.isin(given, np.arange(CLASSES))]
-    if wrong.size:
-        raise AdequacyError(f"{name}: got the class {wrong[0]}; allowed: 0 to {CLASSES - 1}")
-    return given.astype(np.int64)
-
-
-def _paired(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
-    u, v = (np.asarray(values, dtype=np.float64) for values in (x, y))
-    if u.ndim != 1 or u.shape != v.shape or len(u) < 2:
-        raise AdequacyError(f"features: got shapes {u.shape} and {v.shape}; allowed: [n] both, n 2 or more")
-    if not (np.isfinite(u).all() and np.isfinite(v).all()):
-        raise AdequacyError("features: got a value that is not finite; allowed: finite numbers")
-    return u, v
+    truth, target = [human[i] for i in report], [human[i] for i in learn]
+    grid = [CUTS, *((low, high) for low in range(1, 5) for high in range(low + 1, 9))]
+    best = max(grid, key=lambda cuts: round(_kappa(scores(cuts, learn), target), 9))
+    shipped, chosen = scores(CUTS, report), scores(best, report)
+    everything = scores(CUTS, range(len(turns)))
+    features = {
+        "tool calls": [len(calls) for _, calls, _ in turns],
+        "kinds of tools": [len({call.name for call in calls}) for _, calls, _ in turns],
+        "words": [len(response.split()) for response, _, _ in turns],
+        "heuristic": everything,
+    }
+    return {
+        "labels": {label: human.count(label) for label in range(4)},
+        "rank correlation": {name: _rho(column, human) for name, column in features.items()},
+        "kappa": kappa(everything, human, seed=seed),
+        "limits": {"shipped": CUTS, "chosen": best, "learnt on": len(learn), "reported on": len(report)},
+        "kappa, shipped limits": kappa(shipped, truth, seed=seed),
+        "kappa, chosen limits": kappa(chosen, truth, seed=seed),
+        "difference": kappa_difference(chosen, shipped, truth, seed=seed),
+    }

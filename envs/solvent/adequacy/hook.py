@@ -1,136 +1,130 @@
-"""The verdict on one response right after it was given, as a line of JSON in and a line out.
+"""The verdict on the answer that an agent is about to give, for clients that call a hook at the end of a turn.
 
-A request is a line of a file of responses (``{response, tool_calls | messages, query?}``), or ``{"transcript_path":
-PATH}``, whose last response is judged; other keys beside the path are passed over, as programs that call hooks send
-many. The answer has the ``verdict`` by the lab's limits (score 0 or 1: accept, 2: review, 3: reject), the score with
-its grounds, and the ``correction`` for the next response, null where the verdict is accept.
+The answer comes with the payload (``last_assistant_message``, ``prompt_response``, ``text``), since the transcript may
+not have it yet. The calls are those of the turn under way in the transcript. If that isn't there yet either, there is
+no verdict: an earlier answer is never judged in its place.
 
-``serve`` answers on a Unix socket, so that a program that runs after every response needn't start an interpreter each
-time. Of a transcript only the end is read, back to the beginning of the last turn.
+To hold its agent up, the hook ends with exit code 0 and prints a decision in the form that the client documents:
 
-Source: *Epistemic Adequacy Design*, phases 2 and 3. Known approximation: the correction is the one of a failure that
-nobody acted on, because nothing followed from the response yet.
+====================  ===================================  ==========================================
+Claude Code, Codex    ``Stop``, ``SubagentStop``           ``{"decision": "block", "reason": ...}``
+Gemini CLI            ``AfterAgent``                       ``{"decision": "deny", "reason": ...}``
+Cursor                ``stop``                             ``{"followup_message": ...}``
+====================  ===================================  ==========================================
+
+Codex refuses further keys in it. Exit code 2 would block as well, so an error of the hook itself ends with 1. An answer
+that was given after a correction is judged, but not held up again, or the two would never end.
+
+Source: *Epistemic Adequacy Design*, phases 2, 3 and 5.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import socket
-import socketserver
-import stat
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from solvent.adequacy.corrections import correction_for, kind_of
-from solvent.adequacy.decisions import Trigger, triggered
-from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.heuristic import CLAIM_CONTRADICTED, score
-from solvent.adequacy.jsonl import json_object
-from solvent.adequacy.lexicon import load_lexicon
-from solvent.adequacy.responses import Response, last_response, response_of
-from solvent.files import LONGEST_LINE
-from solvent.lab.mechanisms.adequacy import AdequacyParams, words_verdict
+from solvent.adequacy.calls import Call
+from solvent.adequacy.transcripts import Turn, read_turns, turn_of
+from solvent.files import InputError, strict_json
 
-__all__ = ["answer", "listening", "serve", "verdict_on"]
+__all__ = ["CORRECTION", "MARK", "VERDICTS", "Decision", "judge_payload"]
 
-VERDICTS = ("accept", "review", "reject")
-_LIMITS = AdequacyParams()
-_SEVERITY = "low"
+VERDICTS = ("accept", "accept", "review", "reject")
+"""The verdict for each score, as the lab's gate has it."""
+MARK = "Epistemic adequacy:"
+"""Beginning of a correction, by which ``transcripts`` knows that no user wrote it."""
+CORRECTION = "Prior response made definitive claims from limited evidence. Hedge when evidence is partial."
+"""The document's correction."""
+
+_ANSWERS = ("last_assistant_message", "prompt_response", "text")
+_PROGRAM = ("API Error", "No response requested.")
 
 
-def answer(request: bytes, triggers: Sequence[Trigger] = ()) -> dict[str, Any]:
-    """Return the verdict on the response of a request.
+@dataclass(frozen=True)
+class Decision:
+    """What the hook found, and what it tells the client.
 
-    Raises:
-        AdequacyError: the request or the transcript that it names can't be read.
+    Attributes:
+        verdict: accept, review or reject; None if there was nothing to judge.
+        turn: the answer that was judged, with its query and calls.
+        scored: what the scorer returned.
+        blocks: the client is asked to go on.
+        output: for standard output, a line of JSON; empty if there is nothing to tell.
+        message: for standard error, why there is no verdict.
+        exit_code: 1 if the payload or the transcript can't be read.
     """
-    fields = json_object(request)
-    path = fields.get("transcript_path")
-    if path is None:
-        return verdict_on(response_of(fields), triggers)
-    if not isinstance(path, str) or not path.strip():
-        raise AdequacyError(f"transcript_path: got {path!r:.80}; allowed: the path of a session's transcript")
-    return verdict_on(last_response(Path(path)), triggers)
+
+    verdict: str | None = None
+    turn: Turn | None = None
+    scored: Any = None
+    blocks: bool = False
+    output: str = ""
+    message: str = ""
+    exit_code: int = 0
 
 
-def verdict_on(response: Response, triggers: Sequence[Trigger] = ()) -> dict[str, Any]:
-    """Return the verdict on a response with its grounds, ready for JSON."""
-    found = triggered(score(response.text, response.context, response.query), response.context, triggers)
-    verdict = VERDICTS[words_verdict(found.score, _LIMITS.review_from, _LIMITS.reject_from)]
-    sentences = [one for one in found.sentences if one.words is not None]
-    said = max(sentences, key=lambda one: one.score).text if sentences else ""
-    kind = kind_of(found.rule, contradicted=CLAIM_CONTRADICTED in found.signals)
-    return {
-        "verdict": verdict,
-        "score": found.score,
-        "rule": found.rule,
-        "signals": list(found.signals),
-        "escalate": found.escalate,
-        "sentence": said,
-        "correction": None if verdict == "accept" else correction_for(_SEVERITY, kind).text,
-        "id": response.id,
-    }
+def judge_payload(
+    payload: bytes | str,
+    score: Callable[[str, Sequence[Call], str], Any],
+    *,
+    act: bool = False,
+    correction: Callable[[Any], str] = lambda _: CORRECTION,
+) -> Decision:
+    """Judge the answer in a hook's payload, or a line of a file of responses.
 
-
-def listening(path: Path) -> bool:
-    """Return whether a server answers at a socket."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        try:
-            probe.connect(os.fspath(path))
-        except OSError:
-            return False
-    return True
-
-
-def serve(path: Path, triggers: Sequence[Trigger] = ()) -> socketserver.ThreadingUnixStreamServer:
-    """Return a server bound to a Unix socket that only its owner may use. A socket that nobody serves is replaced.
-
-    Raises:
-        AdequacyError: a server listens there, the path is another file, or no socket can be made there.
+    Args:
+        payload: the JSON object that the client gives on standard input.
+        score: returns an object with a ``score`` of 0 to 3 and its ``rule``, of a response, its calls and its query.
+        act: ask the client to go on if the verdict is reject; else nothing follows from it.
+        correction: returns what the agent is told then, from what the scorer returned.
     """
     try:
-        if path.exists():
-            if not stat.S_ISSOCK(path.stat().st_mode) or listening(path):
-                raise AdequacyError(f"{path}: in use; allowed: a path where nothing is")
-            path.unlink()
-        before = os.umask(0o177)
-        try:
-            server = _Server(os.fspath(path), _Handler)
-        finally:
-            os.umask(before)
-    except OSError as error:
-        said = error.strerror or error
-        raise AdequacyError(f"{path}: no socket, {said}; allowed: a short path in a folder") from None
-    server.triggers = tuple(triggers)
-    load_lexicon()  # before the first request, which then needn't wait for it
-    return server
+        fields = strict_json(payload)
+        turn = _turn_of(fields)
+    except ValueError as error:
+        return Decision(message=f"no verdict: {error}", exit_code=1)
+    if isinstance(turn, str):
+        return Decision(message=turn)
+    scored = score(turn.response, turn.calls, turn.query)
+    verdict = VERDICTS[scored.score]
+    if turn.unread and verdict != "accept":
+        return Decision(None, turn, scored, message=f"no verdict: {turn.unread} blocks not read")
+    event = fields.get("hook_event_name")
+    blocks = act and verdict == "reject" and event != "afterAgentResponse" and not _corrected(fields)
+    told = {"verdict": verdict, "score": scored.score, "rule": scored.rule, "response": turn.response}
+    if event and "turn_id" in fields:  # Codex
+        told = {}
+    if blocks:
+        reason = f"{MARK} {correction(scored)}"
+        decision = {"decision": "deny" if event == "AfterAgent" else "block", "reason": reason}
+        told |= {"followup_message": reason} if event == "stop" else decision
+    return Decision(verdict, turn, scored, blocks, json.dumps(told) if told else "")
 
 
-class _Server(socketserver.ThreadingUnixStreamServer):
-    daemon_threads = True
-    triggers: tuple[Trigger, ...] = ()
+def _turn_of(fields: Any) -> Turn | str:
+    """Return the turn to judge, or why there is none."""
+    if not isinstance(fields, dict):
+        raise InputError("payload: not a JSON object; allowed: what a client gives its hooks")
+    if "hook_event_name" not in fields and isinstance(fields.get("response"), str):
+        return turn_of(fields)
+    answers = [fields[key].strip() for key in _ANSWERS if isinstance(fields.get(key), str)]
+    answer = next((text for text in answers if text and not text.startswith(_PROGRAM)), "")
+    key = "agent_transcript_path" if fields.get("hook_event_name") == "SubagentStop" else "transcript_path"
+    path = fields.get(key)
+    if not isinstance(path, str) or not path.strip():
+        return f"no verdict: {key} names no transcript, so the calls of the turn are unknown"
+    turn = read_turns(path).last
+    if turn is None or not (answer or turn.response):
+        return f"no verdict: no response in the transcript yet, {path}"
+    one, other = " ".join(answer.split()), " ".join(turn.response.split())
+    if not (one.endswith(other) or other.endswith(one) or _corrected(fields)):
+        return f"no verdict: the transcript has an earlier answer and not this turn yet, {path}"
+    query = turn.query or str(fields.get("prompt") or "")
+    return Turn(turn.id, query, answer or turn.response, turn.calls, turn.unread)
 
 
-class _Handler(socketserver.StreamRequestHandler):
-    server: _Server
-
-    def handle(self) -> None:
-        while line := self.rfile.readline(LONGEST_LINE + 1):
-            if not line.strip():
-                continue
-            try:
-                if len(line) > LONGEST_LINE:
-                    raise AdequacyError(
-                        f"request: longer than {LONGEST_LINE:,} bytes; allowed: a shorter one"
-                    )
-                told = answer(line, self.server.triggers)
-            except AdequacyError as error:
-                told = {"error": str(error)}
-            try:
-                self.wfile.write(json.dumps(told, ensure_ascii=True).encode("ascii") + b"\n")
-            except OSError:
-                return  # the other side has gone
-            if len(line) > LONGEST_LINE:
-                return
+def _corrected(fields: dict[str, Any]) -> bool:
+    """Return whether the answer was given after a correction; Cursor counts them."""
+    return bool(fields.get("stop_hook_active") or fields.get("loop_count"))

@@ -1,235 +1,127 @@
 """A language model as the judge of epistemic adequacy, behind any endpoint that speaks ``POST /chat/completions``.
 
-    key = SHA-256(address, model and options, prompt version, response, tools, query)
-    judgement = cache[key], else the checked answer of the endpoint
+    judgement = cache[SHA-256(address, model, options, prompt, material)], else the checked answer of the endpoint
 
-The judge sees the response, a summary of the tool calls and the user's query, and returns EpAd and SyA (0 to 3) with a
-reason. An answer in any other form is refused, never repaired (``judge_prompt``). Source: "Epistemic Adequacy Design",
-LLM-as-judge approach.
+The judge sees the response, a summary of the calls (name, arguments, abbreviated result) and the query, and answers
+with EpAd and SyA (0 to 3) and a reason. An answer in another form is refused, never repaired; only a judgement is kept.
+The material is one line of ASCII JSON between two marks that hold its hash, so nothing in it can leave its place. The
+instruction is data, ``judge_prompt.toml``. Source: *Epistemic Adequacy Design*, "LLM-as-judge approach".
 
-Known approximation: a judge is a model. Compare its scores with people's before you use them (``agreement``). Calls
-with equal summaries have equal keys, because the judge sees only the summary.
+Known approximation: a judge is a model, and may be swayed by what it reads. Compare it with people (``agreement``).
 """
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
 import hashlib
 import json
-import logging
-import os
-import tempfile
-from os import PathLike
+import tomllib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
-from solvent.adequacy.errors import JudgeError
-from solvent.chat import (
-    LONGEST_ANSWER,
-    Budget,
-    BudgetError,
-    ChatClient,
-    ChatError,
-    ChatSettings,
-    EndpointError,
-    usage_of,
-)
-from solvent.extras import install
-from solvent.files import strict_json
+from pydantic import BaseModel, Field, ValidationError
 
-if TYPE_CHECKING:
-    from solvent.adequacy.judge_prompt import Material
-    from solvent.adequacy.tools import ToolContext
+from solvent.adequacy.calls import Call, failed
+from solvent.chat import ChatClient, ChatError, ChatSettings
+from solvent.files import RECORD, first_problem, read_input, strict_json, write_atomically
 
-__all__ = [
-    "FORMAT",
-    "LONGEST_ANSWER",
-    "Budget",
-    "BudgetError",
-    "ChatError",
-    "ChatSettings",
-    "EndpointError",
-    "Judge",
-    "JudgeError",
-    "Judgement",
-    "JudgementCache",
-]
+__all__ = ["Judge", "Judgement", "summary"]
 
-FORMAT = "solvent.adequacy.judgement.v1"
-
-_LONGEST_ENTRY = 65_536  # bytes; an entry holds a reason of at most 4,000 characters and some hashes
-
-_log = logging.getLogger(__name__)
+MOST_CALLS, ARGUMENTS, RESULT = 100, 200, 400
+"""So many of the last calls are shown, and so many characters of what was asked and answered."""
+LONGEST_ENTRY = 2**20
 
 
-@dataclasses.dataclass(frozen=True)
-class Judgement:
-    """A judge's scores of one response.
+class Judgement(BaseModel):
+    """What the judge answers."""
 
-    Attributes:
-        epad: epistemic adequacy, 0 (calibrated) to 3.
-        sya: sycophantic agreement, 0 to 3.
-        reason: the judge's own words, unchecked.
-        model: the model that was asked.
-        prompt: version of the prompt.
-        key: the cache's key, a SHA-256 in hexadecimal.
-        tokens: tokens used according to the endpoint, or None.
-        cached: the judgement was read from the cache.
+    model_config = RECORD | {"strict": True}
 
-    Raises:
-        JudgeError: a field has a wrong type, or a score is not an integer from 0 to 3.
-    """
-
-    epad: int
-    sya: int
     reason: str
-    model: str
-    prompt: str
-    key: str
-    tokens: int | None = None
-    cached: bool = False
+    epad: Annotated[int, Field(ge=0, le=3)]
+    sya: Annotated[int, Field(ge=0, le=3)]
 
-    def __post_init__(self) -> None:
-        texts = (self.reason, self.model, self.prompt, self.key)
-        numbers = (self.epad, self.sya, 0 if self.tokens is None else self.tokens)
-        whole = all(type(number) is int and number >= 0 for number in numbers)
-        if not whole or max(numbers[:2]) > 3 or not all(isinstance(text, str) for text in texts):
-            got = (self.epad, self.sya, self.tokens)
-            raise JudgeError(f"judgement: got {got!r:.80}; allowed: epad and sya as integers 0 to 3, texts")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, for a line of JSON."""
-        return dataclasses.asdict(self)
+def summary(calls: Sequence[Call]) -> list[str]:
+    """Return a line for each call: name, arguments, abbreviated result."""
+    lines = [f"({len(calls) - MOST_CALLS} earlier calls)"] if len(calls) > MOST_CALLS else []
+    for call in calls[-MOST_CALLS:]:
+        result = (
+            f"{'FAILED: ' * failed(call)}{call.result[:RESULT] or '(empty)'}"
+            if call.recorded
+            else "(not recorded)"
+        )
+        lines.append(f"{call.name} {json.dumps(dict(call.arguments), default=str)[:ARGUMENTS]} -> {result}")
+    return lines or ["(no call)"]
 
 
 class Judge:
-    """Asks a model for judgements. Thread-safe, and callable inside a running event loop.
+    """Asks a model for judgements.
 
     Args:
-        settings: endpoint, model, time limits and budget.
-        cache: folder of earlier judgements; None: no cache.
+        settings: endpoint, model and limits.
+        cache: folder of judgements, a JSON file each; None: no cache.
+        fresh: ask again, and replace what the cache holds.
 
     Raises:
-        ChatError: the settings can't be used, or a package is not installed.
+        ChatError: the settings can't be used.
     """
 
-    def __init__(self, settings: ChatSettings, cache: str | PathLike[str] | None = None) -> None:
-        try:
-            from solvent.adequacy.judge_prompt import load_prompt
+    def __init__(self, settings: ChatSettings, cache: Path | None = None, *, fresh: bool = False) -> None:
+        self.client, self.cache, self.fresh = ChatClient(settings), cache, fresh
+        prompt = Path(__file__).with_name("judge_prompt.toml")
+        self.prompt: dict[str, str] = tomllib.loads(prompt.read_text(encoding="utf-8"))
 
-            self.client = ChatClient(settings)
-        except ImportError as error:
-            raise JudgeError(
-                f"judge: the package {error.name} is not installed; allowed: {install('judge')}"
-            ) from None
-        self.prompt = load_prompt()
-        self._cache = None if cache is None else JudgementCache(cache)
-
-    def __repr__(self) -> str:
-        model, prompt = self.client.settings.model, self.prompt.version
-        return f"Judge(base_url={self.client.base_url!r}, model={model!r}, prompt={prompt!r})"
-
-    @property
-    def budget(self) -> Budget:
-        """Calls and tokens, allowed and spent."""
-        return self.client.budget
-
-    def judge(self, response: str, tool_context: ToolContext, query: str) -> Judgement:
+    def judge(self, response: str, calls: Sequence[Call], query: str = "") -> Judgement:
         """Return EpAd and SyA of a response.
 
         Raises:
-            JudgeError: the answer is no judgement. ``ChatError``: there is no answer.
+            ChatError: there is no answer, or it is not a judgement.
         """
-        from solvent.adequacy.judge_prompt import RESPONSE_FORMAT, Material, read_answer
-
-        for name, text in (("response", response), ("query", query)):
-            if not isinstance(text, str):
-                raise JudgeError(f"judge, {name}: got {text!r:.80}; allowed: a text")
-        material = Material(query, tool_context.summary(), response)
-        key = self.key(material)
-        if self._cache is not None and (known := self._cache.get(key)) is not None:
+        material = json.dumps({"query": query, "tools": summary(calls), "response": response})
+        # The signs of which chat templates are made occur only as escapes.
+        material = material.replace("<", "\\u003c").replace(">", "\\u003e")
+        entry = self._entry(material)
+        if entry is not None and not self.fresh and (known := _kept(entry)) is not None:
             return known
-        request = self.client.request(self.prompt.messages(material), response_format=dict(RESPONSE_FORMAT))
-        answer = self.client.ask(request)
-        grades = read_answer(answer, self.client.scrub)
-        model, version = self.client.settings.model, self.prompt.version
-        usage = usage_of(answer)
-        tokens = None if usage is None else usage.total
-        judgement = Judgement(**grades.model_dump(), model=model, prompt=version, key=key, tokens=tokens)
-        if self._cache is not None:
-            self._cache.put(judgement)
-        return judgement
-
-    def key(self, material: Material) -> str:
-        """Return the cache's key of some material: a SHA-256 in hexadecimal."""
-        client = self.client
-        asked = [client.base_url, client.settings.model, dict(client.options), self.prompt.version]
-        parts = [*asked, material.response, material.tools, material.query]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode("ascii")).hexdigest()
-
-
-class JudgementCache:
-    """Judgements by key (64 hexadecimal digits), a JSON file each: ``folder / first two digits / key.json``.
-
-    An entry is written whole or not at all. An unreadable entry, or one with a wrong field or another key than its
-    name, is logged as a warning, counts as absent and is replaced by the next judgement. If the folder can't be
-    written, a warning is logged once. An entry holds hashes and the judge's answer, not the response, the tools, the
-    query or the API key.
-    """
-
-    def __init__(self, folder: str | PathLike[str]) -> None:
-        self.folder = Path(folder).expanduser()
-        self._warned = False
-
-    def path(self, key: str) -> Path:
-        """Return the file of a key."""
-        return self.folder / key[:2] / f"{key}.json"
-
-    def get(self, key: str) -> Judgement | None:
-        """Return the judgement of ``key``, or None without a valid one."""
-        path = self.path(key)
+        mark = f"MATERIAL-{hashlib.sha256(material.encode()).hexdigest()[:32]}"
+        system = self.prompt["system"].replace("{delimiter}", mark).strip()
+        user = f"{mark}\n{material}\n{mark}\n{self.prompt['reminder']}"
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        said = self.client.ask(messages, response_format=_FORMAT)
         try:
-            with path.open("rb") as file:
-                data = file.read(_LONGEST_ENTRY + 1)
-            if len(data) > _LONGEST_ENTRY:
-                raise ValueError(f"more than {_LONGEST_ENTRY} bytes")
-            entry = strict_json(data)
-            if not isinstance(entry, dict) or entry.pop("format", None) != FORMAT:
-                raise ValueError("another format")
-            judgement = Judgement(**entry, cached=True)
-            if judgement.key != key:
-                raise ValueError("the entry of another key")
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, TypeError) as error:
-            _log.warning("%s is not used: %s; it is judged anew", path, error)
-            return None
-        return judgement
+            found = Judgement.model_validate(strict_json(said))
+        except ValidationError as error:
+            raise ChatError(f"judge: {first_problem(error)}") from None
+        except ValueError as error:
+            raise ChatError(f"judge: got {said!r:.80} ({error!s:.80}); allowed: JSON alone") from None
+        if entry is not None:
+            write_atomically(entry, found.model_dump_json() + "\n")
+        return found
 
-    def put(self, judgement: Judgement) -> None:
-        """Write a judgement and replace any entry of its key."""
-        entry = {"format": FORMAT, **judgement.to_dict()}
-        del entry["cached"]
-        path = self.path(judgement.key)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _write(path, json.dumps(entry, ensure_ascii=True, indent=1) + "\n")
-        except OSError as error:
-            if not self._warned:
-                self._warned = True
-                _log.warning("judgements are not kept in %s: %s", self.folder, error)
+    def _entry(self, material: str) -> Path | None:
+        asked = [self.client.base_url, self.client.settings.model, self.client.options, self.prompt, material]
+        key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+        return self.cache / key[:2] / f"{key}.json" if self.cache else None
 
 
-def _write(path: Path, text: str) -> None:
-    # Each writer has its own file: threads and processes may write the same entry at once.
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.stem[:16]}.", suffix=".part", dir=path.parent)
+def _schema() -> dict[str, Any]:
+    grade = {"type": "integer", "enum": [0, 1, 2, 3]}
+    properties = {"reason": {"type": "string"}, "epad": grade, "sya": grade}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+_FORMAT = {"type": "json_schema", "json_schema": {"name": "judgement", "strict": True, "schema": _schema()}}
+
+
+def _kept(entry: Path) -> Judgement | None:
+    """Return the judgement of a file; None if there is none, or the file holds something else."""
     try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            Path(temporary).unlink()
+        return Judgement.model_validate(strict_json(read_input(entry, LONGEST_ENTRY)))
+    except (OSError, ValueError):
+        return None

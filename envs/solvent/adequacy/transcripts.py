@@ -1,144 +1,749 @@
-"""Read tool calls from the transcripts of two chat formats, as plain dictionaries.
+"""Turns of an agent's transcript: the user's words, the calls that followed, and what was answered in the end.
 
-- chat completions: ``tool_calls`` of an assistant's message (``function.name``, ``function.arguments`` as a JSON
-  text) and messages of role ``tool`` with the ``tool_call_id``; also the older ``function_call``, answered by a message
-  of role ``function`` with the ``name``;
-- content blocks: ``tool_use`` (``name``, ``input``) and ``tool_result`` with the ``tool_use_id``; also those of tools
-  that the server runs, ``server_tool_use`` and ``web_search_tool_result``, and their kin.
+A file is JSON lines or one JSON document. ``shapes.toml`` lists what roles, fields and kinds are called in the formats:
 
-A call without an answer has the result None, "not recorded".
+- a line of a file of responses: ``{response, query?, id?, tool_calls | messages}``;
+- messages ``{role, content | parts}``, bare, in an envelope or in a list: Claude Code and its SDK's stream, Codex, chat
+  completions, Responses, Messages, Bedrock Converse, Gemini CLI, Qwen Code, Cursor, LangChain, AI SDK;
+- events ``{action | observation}``: OpenHands;
+- calls in text: elements (Cline, Roo Code), ``<tool_call>``, ``<function=>``, commands (SWE-agent, mini-swe-agent).
+
+A turn begins with the user's words and ends before the next. Its response is what was said after its last call. Words
+that arrive before there is an answer belong to the same turn, and so does an answer that a hook's feedback asked for,
+which replaces the one before. What a known program writes in the user's name is nobody's words.
+
+What is not understood is counted in ``Reading.notes``. If it looks like a call or a result, its turn is ``unread``.
+
+Source: *Epistemic Adequacy Design*, phase 2. Known approximation: a response that rests on the calls of an earlier turn
+is read without them, as the source has it ("in the same turn").
 """
 
 from __future__ import annotations
 
+import io
+import json
+import re
+import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from solvent.adequacy.errors import AdequacyError
-from solvent.files import strict_json
+from solvent.adequacy.calls import Call
+from solvent.files import InputError, read_input, strict_json
 
-__all__ = ["arguments_of", "read_anthropic", "read_openai", "text_of"]
+__all__ = ["MOST_CALLS", "MOST_KEPT", "Reading", "Turn", "read_turns", "turn_of"]
 
-_MESSAGES = "allowed: a list of messages, each a table with a role and its content"
+MOST_CALLS = 500
+"""Calls kept of a turn, the last ones."""
+MOST_KEPT = 20_000
+"""Characters kept of a text, half of them from its end."""
+
+_MOST_OF_FILE = 2**30
+_ALLOWED = "allowed: a transcript in a known format, or JSON lines with response and tool_calls"
 
 
-def read_openai(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the calls of a chat-completions transcript, in order.
+@dataclass(frozen=True)
+class Turn:
+    """What was asked, what was answered, and the calls in between.
 
-    Raises:
-        AdequacyError: a message or call has another form, or an answer has no call.
+    Attributes:
+        id: the id of the line, or the session and the line where the turn begins.
+        query: the user's words; empty if the file doesn't have them.
+        response: what was said after the last call; empty if there is no response yet.
+        calls: the calls of the turn, in order.
+        unread: blocks of the turn that look like calls or results and were not understood.
     """
-    calls: list[dict[str, Any]] = []
-    waiting: dict[str, dict[str, Any]] = {}
-    for where, message in _messages(messages):
-        for i, given in enumerate(_listed(f"{where}.tool_calls", message.get("tool_calls"))):
-            call = _openai_call(f"{where}.tool_calls[{i}]", given)
-            calls.append(call)
-            waiting[str(given.get("id"))] = call
-        if message.get("function_call") is not None:
-            calls.append(_openai_call(f"{where}.function_call", {"function": message["function_call"]}))
-            waiting[f"function {calls[-1]['name']}"] = calls[-1]
-        if message.get("role") == "function":
-            text = text_of(where, message.get("content"))
-            _answer(where, waiting, f"function {message.get('name')}", text)
-        if message.get("role") == "tool":
-            _answer(where, waiting, message.get("tool_call_id"), text_of(where, message.get("content")))
-    return calls
+
+    id: str
+    query: str
+    response: str
+    calls: tuple[Call, ...] = ()
+    unread: int = 0
 
 
-def read_anthropic(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the calls of a transcript of content blocks, in order.
+@dataclass(frozen=True)
+class Reading:
+    """The turns of a file that have a response.
 
-    Raises:
-        AdequacyError: a message or block has another form, or an answer has no call.
+    Attributes:
+        turns: in the order in which they begin.
+        notes: what was not read or was left out, a line for each kind.
+        last: the last turn of the main agent, which may have no response yet.
     """
-    calls: list[dict[str, Any]] = []
-    waiting: dict[str, dict[str, Any]] = {}
-    for where, block in _blocks(messages):
-        if str(block.get("type")).endswith("tool_use"):
-            call = {"name": block.get("name"), "arguments": block.get("input") or {}, "result": None}
-            calls.append(call)
-            waiting[str(block.get("id"))] = call
-        elif str(block.get("type")).endswith("tool_result"):
-            call = _answer(where, waiting, block.get("tool_use_id"), text_of(where, block.get("content")))
-            if block.get("is_error"):
-                call["error"] = True
-    return calls
+
+    turns: tuple[Turn, ...]
+    notes: tuple[str, ...] = ()
+    last: Turn | None = None
 
 
-def text_of(where: str, content: object) -> str:
-    """Return the text of a content: a text, nothing, or blocks, whose texts are joined."""
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        raise AdequacyError(f"{where}.content: got {content!r:.80}; allowed: a text or a list of blocks")
-    parts = [block if isinstance(block, str) else _block_text(where, block) for block in content]
-    return "\n".join(part for part in parts if part)
+# -- shapes
+
+_SHAPES = tomllib.loads(Path(__file__).with_name("shapes.toml").read_text(encoding="utf-8"))
+_FIELDS = _SHAPES["fields"]
+_ROLES = {name: role for role, names in _SHAPES["roles"].items() for name in names}
+_KINDS = {name: re.compile(pattern) for name, pattern in _SHAPES["kinds"].items()}
+_PATTERNS = {name: re.compile(pattern) for name, pattern in _SHAPES["patterns"].items()}
+_CALLS_IN_TEXT = [_PATTERNS[name] for name in ("call_json", "call_function", "call_element")]
 
 
-def _block_text(where: str, block: object) -> str:
-    if not isinstance(block, Mapping):
-        raise AdequacyError(f"{where}.content: got the block {block!r:.80}; allowed: a table with a type")
-    text = block.get("text")
-    # A picture or a document has no words, but is still an answer.
-    return text if isinstance(text, str) else f"[{block.get('type', 'block')}]"
+def _is(kind: str, told: object) -> bool:
+    return isinstance(told, str) and _KINDS[kind].fullmatch(told.lower().replace("-", "_")) is not None
 
 
-def _messages(messages: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
-        raise AdequacyError(f"messages: got {messages!r:.80}; {_MESSAGES}")
-    for i, message in enumerate(messages):
-        if not isinstance(message, Mapping):
-            raise AdequacyError(f"messages[{i}]: got {message!r:.80}; {_MESSAGES}")
-        yield f"messages[{i}]", message
+def _first(item: Mapping[str, Any], keys: Iterable[str]) -> Any:
+    return next((item[key] for key in keys if item.get(key) is not None), None)
 
 
-def _blocks(messages: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for where, message in _messages(messages):
-        content = message.get("content")
-        if isinstance(content, list):
-            for i, block in enumerate(content):
-                if isinstance(block, Mapping):
-                    yield f"{where}.content[{i}]", block
+def _table(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
-def _listed(where: str, given: object) -> list[Any]:
-    if given is None:
-        return []
-    if not isinstance(given, list):
-        raise AdequacyError(f"{where}: got {given!r:.80}; allowed: a list of calls")
-    return given
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
-def _openai_call(where: str, given: object) -> dict[str, Any]:
-    function = given.get("function") if isinstance(given, Mapping) else None
-    if not isinstance(function, Mapping):
-        raise AdequacyError(f"{where}: got {given!r:.80}; allowed: a call with a function")
-    return {
-        "name": function.get("name"),
-        "arguments": arguments_of(function.get("arguments")),
-        "result": None,
-    }
+def _key(item: Mapping[str, Any]) -> str:
+    key = _first(item, _FIELDS["key"])
+    return str(key[0] if isinstance(key, list) and key else "" if key is None else key)
 
 
-def arguments_of(given: object) -> Any:
-    """Return arguments given as JSON text; a text that is not JSON is kept under ``text``."""
+def _kept(text: str) -> str:
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode()  # half a pair of surrogates can't be printed
+    left_out, half = len(text) - MOST_KEPT, MOST_KEPT // 2
+    if left_out <= 0:
+        return text
+    return f"{text[:half]}\n[... {left_out:,} characters left out ...]\n{text[-half:]}"
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_kept(key): _clean(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_clean(inner) for inner in value]
+    return _kept(value) if isinstance(value, str) else value
+
+
+def _decoded(value: Any) -> Any:
+    """Return the table that a text holds as JSON, else the value itself."""
+    with suppress(ValueError):
+        if isinstance(value, str) and value.lstrip().startswith("{"):
+            return strict_json(value)
+    return value
+
+
+def _arguments(item: Mapping[str, Any]) -> dict[str, Any]:
+    given = _decoded(_first(item, _FIELDS["arguments"]))
     if given is None or given == "":
-        return {}
-    if not isinstance(given, str):
-        return given
+        given = {key: item[key] for key in _FIELDS["single"] if item.get(key)}
+    return _table(_clean(given if isinstance(given, dict) else {"input": given}))
+
+
+def _text(value: Any) -> str:
+    """Return the words of a result."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_text, value)))
+    if not isinstance(value, dict):
+        return json.dumps(value)
+    if _is("picture", value.get("type")) or _table(value.get("source")).get("type") == "base64":
+        return f"[{value.get('type') or 'picture'}]"
+    if "functionResponse" in value:
+        return _text(_table(value["functionResponse"]).get("response"))
+    words = [_text(value[key]) for key in _FIELDS["words"] if value.get(key) is not None]
+    if words and value.keys() <= {*_FIELDS["aside"], *_FIELDS["words"]}:
+        return "\n".join(filter(None, words))
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _result(item: Mapping[str, Any], value: Any) -> tuple[str, bool | None]:
+    """Return the text of a result, and whether ``item``, the block around it, or the result says that it failed."""
+    if isinstance(_table(_decoded(value)).get("metadata"), dict):
+        value = _decoded(value)
+    text, tables = _text(value), [item, _table(value)]
+    states = [table.get(key) for table in tables for key in ("status", "state", "type")]
+    flags = [bool(table[key]) for table in tables for key in ("is_error", "isError", "error") if key in table]
+    flags += [table["success"] is False for table in tables if "success" in table]
+    flags += [True for state in states if _is("failed", state)]
+    for name in ("extras", "metadata"):
+        tables += [_table(table.get(name)) for table in tables]
+    codes = [_first(table, _FIELDS["code"]) for table in tables]
+    code = next((code for code in codes if isinstance(code, int)), None)
+    if code is None and (told := _PATTERNS["exit"].search(text)):
+        code = int(next(filter(None, told.groups())))
+    elif code:
+        text = f"Exit code {code}\n{text}"
+    flags += [code != 0] if code is not None else []
+    flags += [True] if text.startswith("The tool execution failed") else []  # Cline
+    return _kept(text), any(flags) if flags else None
+
+
+def _kind(block: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the kind of a block, and the table with its fields."""
+    kind = block.get("type")
+    if isinstance(kind, str) and kind != "tool-invocation":
+        return kind, block
+    for key in _FIELDS["wrapper"]:
+        if isinstance(block.get(key), dict):
+            return key, {"id": block.get("id"), **block[key]}
+    return " ".join(list(block)[:4]) or "none", block
+
+
+def _said(block: Any) -> str | None:
+    """Return the words of a text block, none for a thought; None for another block."""
+    if isinstance(block, str):
+        return _kept(block)
+    text, kind = _first(_table(block), ("text", "refusal")), _table(block).get("type", "text")
+    if not isinstance(text, str) or not _is("text", kind):
+        return None
+    return "" if block.get("thought") else _kept(text)
+
+
+def _is_record(value: Mapping[str, Any]) -> bool:
+    """Return whether a line is a message of Gemini CLI."""
+    kind = value.get("type") in ("user", "gemini", "info", "error", "warning")
+    return kind and isinstance(value.get("id"), str) and value.keys().isdisjoint(("message", "role", "data"))
+
+
+def _role(kind: str, value: Mapping[str, Any], inner: Mapping[str, Any]) -> str | None:
+    """Return whose message a line is; None if it has no role."""
+    source = value.get("source") if kind == "MessageEvent" else kind  # as in OpenHands
+    role = inner.get("role") or value.get("role") or (source if str(source) in _ROLES else None)
+    if kind == "constructor":  # LangChain has the class in its id
+        role = [None, *_list(value.get("id"))][-1]
+    return None if role is None else str(_ROLES.get(str(role), role))
+
+
+def _words(text: str) -> str:
+    """Return the user's own words in a text."""
+    if command := _PATTERNS["command"].findall(text):
+        return " ".join(found for _, found in command if found)
+    for name in ("result_of", "codex_request", "program"):
+        text = _PATTERNS[name].sub("", text)
+    text = text.strip()
+    task = _PATTERNS["from_cline"].fullmatch(text)
+    return "" if _PATTERNS["program_begins"].match(text) else task[2] if task else text
+
+
+def _calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the calls that a model has written into its text."""
+    calls = []
+    for pattern in _CALLS_IN_TEXT:
+        for name, inner in pattern.findall(text):
+            told = _table(_decoded(inner))
+            parameters = _clean(dict(_PATTERNS["parameter"].findall(inner)))
+            if isinstance(told.get("name"), str):
+                calls.append((told["name"], _arguments(told)))
+            elif name and (parameters or not inner.strip()):
+                calls.append((name, parameters))
+    return calls
+
+
+def _messages(value: Any) -> list[Any]:
+    """Return the messages in a document, in order: those of a request, and those that answered it."""
+    if isinstance(value, list):
+        lists = [_messages(inner) if isinstance(inner, list) else [inner] for inner in value]
+        return [message for inner in lists for message in inner]
+    if not isinstance(value, dict):
+        return []
+    table = value
+    if isinstance(table.get("input"), str):
+        table = {**table, "input": [{"role": "user", "content": table["input"]}]}
+    own = [key for key in _FIELDS["messages"] if isinstance(table.get(key), list)]
+    messages: list[Any] = []
+    for key in (*_FIELDS["request"], *own[:1], *_FIELDS["reply"]):
+        part = [table[key]] if key == "message" and key in table else _messages(table.get(key, []))
+        repeats = bool(messages) and part[: len(messages)] == messages  # the request with its answer
+        messages = part if repeats else messages + part
+    return messages
+
+
+# -- turns
+
+
+@dataclass
+class _Call:
+    """A call that may still get its result."""
+
+    key: str
+    name: str
+    arguments: dict[str, Any]
+    result: str | None = None
+    failed: bool | None = None
+
+    def answer(self, text: str, failed: bool | None) -> None:
+        self.result = text if self.result is None else _kept(f"{self.result}\n{text}")
+        self.failed = failed if self.failed is None else self.failed or failed
+
+    def done(self) -> Call:
+        return Call(self.name, self.arguments, self.result or "", self.failed, self.result is not None)
+
+
+@dataclass
+class _Open:
+    """A turn under way."""
+
+    prompt: str | None = None  # id of the user's message, and of the one before it
+    follows: str | None = None
+    query: str = ""
+    said: list[str] = field(default_factory=list)
+    line: int = 0  # of its beginning
+    replaced: list[str] = field(default_factory=list)  # said before a hook's feedback
+    calls: list[_Call] = field(default_factory=list)
+    closing: _Call | None = None  # ends the turn, if nothing follows
+    in_text: list[_Call] = field(default_factory=list)  # the user's next words are their results
+    command: str = ""  # in a fence; a call if the user's next words are a terminal's
+    unread: int = 0
+
+    def turn(self, key: str, said: list[str]) -> Turn:
+        closing = self.closing.arguments if self.closing else {}
+        words = _text(_first(closing, _FIELDS["closing"])).strip() or "\n\n".join(said)
+        calls = tuple(call.done() for call in self.calls[-MOST_CALLS:])
+        return Turn(f"{key}:{self.line}", self.query, _kept(words), calls, self.unread)
+
+
+class _Track:
+    """The turns of one agent."""
+
+    def __init__(self, key: str, *, side: bool = False) -> None:
+        self.key, self.side, self.line = key, side, 0
+        self.tip: str | None = None  # id of the last message
+        self.now = _Open()
+        self.turns: list[tuple[int, str | None, Turn]] = []
+
+    def ask(self, words: str, prompt: str | None, follows: str | None) -> None:
+        """Begin a turn, or add the words to one that has no answer yet."""
+        now = self.now
+        rewound = prompt is not None and now.prompt not in (None, prompt) and follows == now.follows
+        if now.said or now.closing or now.replaced or rewound:
+            self.end()
+        elif now.query and not now.query.startswith("/"):  # words after a program's command replace it
+            words = f"{now.query}\n\n{words}"
+        if not self.now.query:
+            self.now.prompt, self.now.follows, self.now.line = prompt, follows, self.line
+        self.now.query = _kept(words)
+
+    def say(self, text: str) -> None:
+        if text.strip():
+            self.resume()
+            self.now.said.append(text.strip())
+
+    def resume(self) -> None:
+        if self.now.closing:
+            self.now.calls.append(self.now.closing)
+            self.now.said, self.now.closing = [], None
+
+    def call(self, call: _Call) -> None:
+        self.resume()
+        command = call.arguments.get("command")
+        if _is("closing", call.name) or _PATTERNS["submitted"].fullmatch(str(command)):
+            self.now.closing = call
+        else:
+            self.now.calls.append(call)
+            self.now.said = []
+
+    def answer(self, call: _Call) -> bool:
+        """Give a result to its call, by id, by name or in order; return False if there is none."""
+        calls = [*self.now.calls, self.now.closing] if self.now.closing else self.now.calls
+        own = [one for one in calls if call.key and one.key == call.key]
+        free = [one for one in calls if one.result is None and not (call.key and one.key)]
+        found = [one for one in own if one.result is None] or own[-1:]
+        found = found or [one for one in free if one.name == call.name] or free
+        if found:
+            found[0].answer(call.result or "", call.failed)
+        return bool(found)
+
+    def feedback(self) -> None:
+        """Let what is said next replace the answer."""
+        self.now.replaced = [self.now.turn("", self.now.said).response]
+        self.now.said, self.now.closing = [], None
+
+    def end(self) -> None:
+        now, self.now = self.now, _Open()
+        turn = now.turn(self.key, now.said or ([] if now.closing else now.replaced))
+        if turn.response:
+            self.turns.append((now.line, now.prompt, turn))
+
+
+class _Reader:
+    """Turns values into turns."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self.nested = False  # in a list of messages
+        self.tracks: dict[str, _Track] = {}
+        self.track = _Track(session)  # of the last line
+        self.own: list[tuple[int, Turn]] = []
+        self.records: dict[str, tuple[int, dict[str, Any]]] = {}  # by id, as later lines replace them
+        self.parents: dict[str, str | None] = {}
+        self.roots: dict[str, str] = {}  # of sidechains without a name
+        self.counts: Counter[str] = Counter()
+        self.known = 0
+
+    def unread(self, what: str, looks: str = "") -> None:
+        """Count what was not understood. If it looks like a call or a result, the turn is unread."""
+        self.counts[what] += 1
+        self.track.now.unread += _is("evidence", looks)
+
+    # -- lines
+
+    def read(self, number: int, value: Any) -> None:
+        """Read a line, a document, or an element of a list."""
+        value = {"messages": value} if isinstance(value, list) else value
+        if not isinstance(value, dict):
+            self.unread("lines not read because they are not JSON objects")
+        elif isinstance(value.get("response"), str) and value.keys().isdisjoint(("role", "type")):
+            self.own_line(number, value)
+        elif not value.keys().isdisjoint(("$set", "$rewindTo")) or _is_record(value):
+            self.record(number, value)
+        elif not self.line(number, value) and not self.conversation(number, value):
+            kind = str(_first(value, ("type", "kind", "role")) or ", ".join(list(value)[:4]))
+            silent = _is("silent_line", kind) or _is("silent", kind)
+            if not silent and (number > 1 or _is("evidence", kind)):  # the first line may be a heading
+                self.unread(f"lines of the type {kind[:60]!r} not read", f"{kind} {' '.join(value)}")
+
+    def own_line(self, number: int, value: dict[str, Any]) -> None:
+        """Read a line of a file of responses."""
+        self.known += 1
+        calls = {"role": "assistant", "content": "", "tool_calls": value.get("tool_calls")}
+        inner = _Reader(self.session)
+        for message in (*_list(value.get("messages")), calls):
+            inner.read(number, message)
+        self.counts += inner.counts
+        last = inner.reading().last or Turn("", "", "")
+        key = _kept(_text(value.get("id")))[:400] or f"{self.session}:{number}"
+        query = _kept(_text(value.get("query"))) or last.query
+        self.own.append((number, replace(last, id=key, query=query, response=_kept(value["response"]))))
+
+    def record(self, number: int, value: dict[str, Any]) -> None:
+        """Keep a message of Gemini CLI: a later one of its id replaces it, and a rewind removes it."""
+        self.known += 1
+        if (target := value.get("$rewindTo")) is not None:
+            ids = list(self.records)
+            for key in ids[ids.index(target) if target in ids else 0 :]:
+                self.counts["messages of a rewound branch left out"] += 1
+                del self.records[key]
+        for inner in [*_list(_table(value.get("$set")).get("messages")), value]:
+            if _is_record(_table(inner)):
+                self.records[inner["id"]] = (number, inner)
+
+    def line(self, number: int, value: dict[str, Any]) -> bool:
+        """Read a message, an item or an event in its envelope; return False if it is something else."""
+        kind = str(value.get("type") or value.get("kind") or "")
+        inner = next((value[key] for key in _FIELDS["envelope"] if isinstance(value.get(key), dict)), value)
+        self.note(kind, value, inner)
+        role = _role(kind, value, inner)
+        message = role is not None and not inner.keys().isdisjoint(_FIELDS["message"])
+        item = inner.get("type") if inner is not value else kind
+        known = _is("call", item) or _is("result", item) or _is("item_line", kind)
+        known = known and not _is("update_line", kind)
+        event = not (role or known) and not value.keys().isdisjoint(_FIELDS["event"])
+        hook = _table(value.get("attachment"))
+        stopped = hook.get("type") == "hook_blocking_error" and "Stop" in str(hook.get("hookEvent"))
+        rolled_back = inner.get("type") == "thread_rolled_back"
+        if not (message or event or known or stopped or rolled_back):
+            return False
+        self.known += 1
+        track = self.track = self.track_of(number, value)
+        if message:
+            self.message(track, str(role), inner, value)
+        elif event:
+            self.event(track, value)
+        elif known:
+            self.block(track, inner)
+        elif stopped:
+            track.feedback()
+        else:
+            turns = inner.get("num_turns")
+            self.roll_back(track, turns if isinstance(turns, int) and turns > 0 else 1)
+        return True
+
+    def note(self, kind: str, value: Mapping[str, Any], inner: Mapping[str, Any]) -> None:
+        """Note the session of a line, and the message that it follows."""
+        if kind == "session_meta" and inner.get("id"):
+            self.session = _kept(str(inner["id"]))[:200]
+        if "parentUuid" in value:
+            boundary = value.get("isCompactSummary") or value.get("subtype") == "compact_boundary"
+            before = value["parentUuid"] or value.get("logicalParentUuid") or ("" if boundary else None)
+            self.parents[str(value.get("uuid"))] = None if before is None else str(before)
+
+    def track_of(self, number: int, value: Mapping[str, Any]) -> _Track:
+        agent = value.get("parent_tool_use_id")
+        if value.get("isSidechain"):
+            root = self.roots.get(str(value.get("parentUuid")), str(value.get("uuid")))
+            self.roots[str(value.get("uuid"))] = root
+            agent = value.get("agentId") or root
+        session = _kept(str(_first(value, ("sessionId", "session_id")) or self.session))[:200]
+        key = f"{session}/{agent}"[:400] if agent else session
+        track = self.tracks.setdefault(key, _Track(key, side=bool(agent)))
+        track.line, track.now.line = number, track.now.line or number
+        return track
+
+    def roll_back(self, track: _Track, turns: int) -> None:
+        self.counts["turns of a rewound branch left out"] += turns
+        turns -= bool(track.now.query)
+        track.now = _Open()
+        del track.turns[max(0, len(track.turns) - turns) :]
+
+    def conversation(self, number: int, value: Mapping[str, Any]) -> bool:
+        """Read a document that holds messages; return False if it is something else."""
+        messages, before = _messages(value), (self.session, self.nested)
+        if not messages:
+            return False
+        name = _first(value, ("sessionId", "session_id", "id"))
+        if not self.nested and (name or number > 1):
+            self.session = _kept(str(name or f"{self.session}:{number}"))[:200]
+        self.nested = True
+        for place, message in enumerate(messages, start=1):
+            self.read(place, message)
+        self.flush()
+        self.session, self.nested = before
+        return True
+
+    # -- messages
+
+    def message(self, track: _Track, role: str, item: dict[str, Any], line: Mapping[str, Any]) -> None:
+        demo = item.get("is_demo") or item.get("message_type") == "demonstration"
+        if demo or any(line.get(key) for key in ("isCompactSummary", "isReplay", "isApiErrorMessage")):
+            return
+        content = _first(item, ("parts", "content"))
+        blocks = content if isinstance(content, list) else [] if content is None else [content]
+        has_results = any(_is("result", _kind(_table(block))[0]) for block in blocks)
+        track.tip = str(line.get("uuid")) if "parentUuid" in line else None
+        if role == "user":
+            self.user(track, blocks, line, has_results=has_results)
+        elif role == "assistant" and item.get("model") != "<synthetic>":
+            self.assistant(track, blocks, item)
+        elif role == "tool":
+            results = blocks if has_results else [{**item, "id": None, "type": "tool_result"}]
+            for block in results:
+                self.block(track, block)
+        elif role not in ("assistant", "program"):
+            self.unread(f"messages of the role {role[:60]!r} not read", role)
+
+    def user(self, track: _Track, blocks: list[Any], line: Mapping[str, Any], *, has_results: bool) -> None:
+        texts = [text for text in map(_said, blocks) if text is not None]
+        for block in blocks:
+            if _said(block) is None:
+                self.block(track, block)
+        told = "\n".join(texts)
+        observed = track.now.command and _PATTERNS["observation"].match(told)
+        if told.strip() and (track.now.in_text or observed):
+            self.observed(track, _PATTERNS["program"].sub("", told))
+        elif _PATTERNS["feedback"].match(told):
+            track.feedback()
+        elif not line.get("isMeta"):
+            cline = _PATTERNS["result_of"].search(told)
+            inside = _PATTERNS["from_cline" if cline else "user_query"].findall(told)
+            words = "\n".join([query for _, query in inside] or filter(None, map(_words, texts)))
+            if words and has_results:  # of the same turn
+                track.now.query = _kept(f"{track.now.query}\n\n{words}".strip())
+            elif words:
+                track.ask(words, track.tip, line.get("parentUuid"))
+
+    def observed(self, track: _Track, text: str) -> None:
+        """Give the user's words to the calls in the text before them."""
+        if not track.now.in_text:
+            track.call(_Call("", "bash", {"command": _kept(track.now.command)}))
+            track.now.in_text = track.now.calls[-1:]
+        pieces = _PATTERNS["result_of"].split(text)[1:] or _PATTERNS["tool_response"].findall(text) or [text]
+        for call, piece in zip(track.now.in_text, pieces, strict=False):
+            call.answer(*_result({}, piece.strip()))
+        track.now.in_text, track.now.command = [], ""
+
+    def assistant(self, track: _Track, blocks: list[Any], item: Mapping[str, Any]) -> None:
+        more = _table(item.get("additional_kwargs"))
+        given = _first(item, ("tool_calls", "toolCalls")) or _first(more, ("tool_calls", "function_call"))
+        calls = [*given] if isinstance(given, list) else [given] if given else []
+        calls += filter(None, [item.get("function_call")])
+        track.now.in_text, track.now.command = [], ""
+        before = len(track.now.calls)
+        for block in [*blocks, *filter(None, [item.get("refusal")])]:
+            text = _said(block)
+            if text is None:
+                self.block(track, block)
+            elif calls:
+                track.say(_PATTERNS["thought"].sub("", text))
+            elif item.get("phase") != "commentary":
+                self.spoke(track, _PATTERNS["thought"].sub("", text), item.get("action"))
+        known = track.now.calls[before:]
+        for call in calls:  # some formats repeat those of the blocks
+            if isinstance(call, dict):
+                self.block(track, {**call, "type": "tool_call"}, but=known)
+            else:
+                self.unread("calls not read because they are not JSON objects", "call")
+
+    def spoke(self, track: _Track, text: str, action: object) -> None:
+        """Take what the assistant said, with the calls that it wrote into its text."""
+        fences = _PATTERNS["fence"].findall(text)
+        command = action if isinstance(action, str) else fences[0] if len(fences) == 1 else ""
+        calls = [_Call("", name, arguments) for name, arguments in _calls_in(text)]
+        if _PATTERNS["submitted"].fullmatch(command):
+            calls, text = [_Call("", "submit", {})], _PATTERNS["fence"].sub("", text)
+        elif isinstance(action, str) and command.strip() and not calls:
+            calls = [_Call("", "bash", {"command": _kept(command.strip())})]
+        for pattern in _CALLS_IN_TEXT:
+            text = pattern.sub("", text)
+        track.say(text)
+        for call in calls:
+            track.call(call)
+        track.now.in_text += [call for call in calls if call is not track.now.closing]
+        track.now.command = "" if calls else command
+
+    # -- blocks
+
+    def block(self, track: _Track, block: Any, but: Iterable[_Call] = ()) -> None:
+        """Take a block or an item: a call, a result, or a text of the assistant."""
+        if (text := _said(block)) is not None:
+            track.say(text)
+            return
+        kind, fields = _kind(_table(block))
+        if kind == "message":
+            self.message(track, _ROLES.get(str(fields.get("role")), "program"), fields, fields)
+        elif _is("result", kind):
+            text, failed = _result(fields, _first(fields, _FIELDS["answer"]))
+            result = _Call(
+                _key(fields), _text(_first(fields, _FIELDS["name"])) or "unknown", {}, text, failed
+            )
+            if not track.answer(result):
+                self.counts["results without their call"] += 1
+                track.now.calls.append(result)
+        elif _is("call", kind) or (kind.startswith("tool-") and "toolCallId" in fields):
+            self.call(track, fields, kind, but)
+        elif not _is("silent", kind):
+            self.unread(f"blocks of the type {kind[:60]!r} not read", f"{kind} {' '.join(fields)}")
+
+    def call(self, track: _Track, block: dict[str, Any], kind: str, but: Iterable[_Call]) -> None:
+        nested = [block[key] for key in _FIELDS["nested"] if isinstance(block.get(key), dict)]
+        block = block | (nested[0] if nested else {})
+        name = _first(block, _FIELDS["name"])
+        if name is None and not _is("unnamed", kind):
+            name = re.sub(r"^tool-|_call$", "", kind)
+        if not isinstance(name, str) or not name.strip():
+            self.unread("calls not read because they have no name", "call")
+            return
+        call = _Call(_key(block), _kept(name.strip()), _arguments(block))
+        if call not in but:
+            track.call(call)
+            value = _first(block, _FIELDS["inside"])
+            if value not in (None, []) or _is("failed", block.get("status")):
+                call.answer(*_result(block, value))
+
+    def event(self, track: _Track, value: dict[str, Any]) -> None:
+        """Take an event of OpenHands, whose newer events have tables where the older have names."""
+        fields = _table(_first(value, _FIELDS["event"]))
+        name = str(_first(value, ("tool_name", "action", "observation")))
+        key = _first(value, ("tool_call_id", "cause", "action_id"))
+        if name == "message":
+            text = _text(_first({**value, **fields}, ("content", "message")))
+            role = "user" if value.get("source") == "user" else "assistant"
+            self.message(track, role, {"content": text}, {})
+        elif _is("silent_event", name):
+            return
+        elif "action" in value:
+            more = _table(fields.get("arguments"))
+            given = {
+                name: told for name, told in fields.items() if isinstance(told, str) and name != "thought"
+            }
+            name = _text(fields.get("name")) or name
+            key = _first(value, ("tool_call_id", "id"))
+            self.block(track, {"type": "tool_call", "id": key, "name": name, "arguments": more or given})
+        else:
+            told = {**value, **fields, "id": None, "call_id": key, "type": "tool_result", "name": name}
+            told["content"] = _first(value, ("content", "error")) or fields
+            self.block(track, {**told, "status": "error" if "error" in value else name})
+
+    # -- the end
+
+    def flush(self) -> None:
+        records, self.records = self.records, {}
+        for number, record in records.values():
+            self.line(number, record)
+
+    def reading(self) -> Reading:
+        """Return what was read."""
+        self.flush()
+        tracks = sorted(self.tracks.values() or [self.track], key=lambda track: (not track.side, track.line))
+        now, turns = tracks[-1].now, tracks[-1].turns
+        last: Turn | None = now.turn(tracks[-1].key, now.said)
+        if not (now.query or now.calls or now.said or now.closing):
+            last = turns[-1][2] if turns else None
+        found = list(self.own)
+        for track in tracks:
+            open_calls, before = len(track.now.calls), len(track.turns)
+            track.end()
+            self.counts["turns without a response"] += bool(open_calls) and len(track.turns) == before
+            chain, from_start = self.chain(track.tip)
+            for number, prompt, turn in track.turns:
+                own, own_from_start = (set(), False) if prompt in chain else self.chain(prompt)
+                if own & chain or (from_start and own_from_start):  # the user went back behind it
+                    self.counts["turns of a rewound branch left out"] += 1
+                else:
+                    found.append((number, turn))
+        found.sort(key=lambda entry: entry[0])
+        notes = tuple(f"{what}: {count:,}" for what, count in sorted(self.counts.items()) if count)
+        return Reading(tuple(turn for _, turn in found), notes, self.own[-1][1] if self.own else last)
+
+    def chain(self, tip: str | None) -> tuple[set[str], bool]:
+        """Return a message and those that it follows, and whether these lead to the start of the session."""
+        chain: set[str] = set()
+        while tip in self.parents and tip not in chain:
+            chain.add(tip)
+            tip = self.parents[tip]
+        return chain, tip is None and bool(chain)
+
+
+# -- files
+
+
+def _values(content: bytes, reader: _Reader) -> Iterator[tuple[int, Any]]:
+    """Yield the values in a file with their lines: one document, or one per line."""
+    with suppress(ValueError):
+        yield 1, strict_json(content)
+        return
+    broken = ""
+    for number, line in enumerate(io.BytesIO(content), start=1):
+        text = line.decode("utf-8-sig", "replace").strip()
+        if not text:
+            continue
+        if broken:  # not the last line, which a session under way may not have finished
+            reader.unread("lines not read because they are not JSON", broken)
+            broken = ""
+        reader.counts["lines with bytes that are not UTF-8"] += (
+            "\ufffd" in text and b"\xef\xbf\xbd" not in line
+        )
+        try:
+            yield number, strict_json(text)
+        except ValueError:
+            broken = text
+    reader.counts["lines at the end that are not JSON, or not finished"] += bool(broken)
+
+
+def read_turns(path: str | Path) -> Reading:
+    """Read the turns of a transcript, or of a file of responses.
+
+    Raises:
+        InputError: the file can't be read, or nothing in it has a known form.
+    """
+    path, number = Path(path), 0
+    reader = _Reader(path.stem)
     try:
-        read = strict_json(given)
-    except ValueError:
-        return {"text": given}
-    return read if isinstance(read, dict) else {"value": read}
+        for number, value in _values(read_input(path, _MOST_OF_FILE), reader):
+            reader.read(number, value)
+    except OSError as error:
+        raise InputError(f"{path}: not read, {error.strerror}; {_ALLOWED}") from None
+    if not reader.known:
+        what = "unknown format" if number else "neither JSON lines nor one JSON document in UTF-8"
+        raise InputError(f"{path}: {what}; {_ALLOWED}")
+    return reader.reading()
 
 
-def _answer(where: str, waiting: dict[str, dict[str, Any]], key: object, text: str) -> dict[str, Any]:
-    call = waiting.get(str(key))
-    if call is None:
-        raise AdequacyError(f"{where}: got an answer to {key!r:.80}; allowed: the id of an earlier call")
-    call["result"] = text if call["result"] is None else f"{call['result']}\n{text}"
-    return call
+def turn_of(line: Mapping[str, Any]) -> Turn:
+    """Return the turn in a line of a file of responses, which has a ``response``."""
+    reader = _Reader("response")
+    reader.own_line(1, dict(line))
+    return reader.own[0][1]

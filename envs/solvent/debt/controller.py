@@ -74,7 +74,7 @@ class EpistemicController:
         return controller
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the debt and the open claims to ``path`` as JSON, whole or not at all.
+        """Write the debt and the open claims to ``path`` as JSON, whole or not at all; missing folders are made.
 
         Raises:
             OSError: the file can't be written.

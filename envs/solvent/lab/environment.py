@@ -244,7 +244,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     def tool_log(self, compound: str | int) -> list[dict[str, Any]]:
         """Return the experiments on a compound as tool calls ``{name, arguments, result}``, oldest first.
 
-        ``solvent.adequacy.ToolContext.from_dicts`` accepts this format. The log covers only plates run by this
+        ``solvent.adequacy.calls_of`` accepts this format. The log covers only plates run by this
         environment; of plates before ``set_state``, only the number is known.
 
         Args:

@@ -1,148 +1,245 @@
-"""The desk as a web application, and its server."""
+"""The desk as a web application: lists, items and decisions of any number of queues.
+
+The address that the command prints has a random token. Opening it gives the browser a session, in a signed cookie that
+other sites can't send and scripts can't read, and each form is signed for its session. Requests are answered only under
+the desk's own names. Pages work without scripts and forbid them; texts are escaped, with characters that would hide or
+reverse them shown.
+
+Known approximation: everybody with the address is equal, and the name of a person is what the form says.
+"""
 
 from __future__ import annotations
 
+import hmac
+import secrets
 import socket
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import uvicorn
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.responses import Responses
-from solvent.energy.costs import CostStore, StoreError
-from solvent.gate.errors import GateError
-from solvent.gate.store import VerdictStore
-from solvent_experiments.console import complain
-from solvent_experiments.desk.adequacy import Corrections, Incidents
-from solvent_experiments.desk.charts import Charts
-from solvent_experiments.desk.costs import PENDING, Costs
-from solvent_experiments.desk.gate import Gates
-from solvent_experiments.desk.guard import LOOPBACK, STYLE, Guard
-from solvent_experiments.desk.labels import Labels
-from solvent_experiments.desk.pages import render
+from solvent_experiments.console import complain, visible
+from solvent_experiments.desk.queues import Decided, Queue
 
-__all__ = ["Opened", "application", "listen", "server_of"]
+__all__ = ["Desk", "listen"]
 
-REGISTER, JUDGE, RESPONSES = (
-    "solvent proposals register",
-    "solvent gate judge CLAIMS --policy standard --store solvent_gate.db",
-    "solvent desk --responses FILE",
+LOOPBACK = "127.0.0.1"
+MOST_BYTES, LONGEST = 65_536, {"who": 200, "why": 2000}
+PER_PAGE = 50
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # "no-referrer" would make the Origin of our own forms "null"
+    "Cache-Control": "no-store",
+}
+PAGES = Environment(
+    autoescape=True,
+    loader=PackageLoader("solvent_experiments.desk"),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    finalize=lambda value: visible(value, "\n") if type(value) is str else value,
 )
+PAGES.filters["path"] = lambda key: quote(key, safe="")
 
 
-@dataclass(frozen=True)
-class Opened:
-    """Everything that a desk shows."""
+class Desk:
+    """A desk for these queues on a port; its ``token`` opens it."""
 
-    costs: CostStore | None
-    gates: Sequence[VerdictStore]
-    responses: Responses | None
-    scores: Path
-    incidents: Path
-    retired: Path
-    refusals: Path | None
+    def __init__(self, queues: Sequence[Queue], port: int) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self._queues = {queue.name: queue for queue in queues}
+        self._port, self._key = port, secrets.token_bytes(32)
+        self._cookie = f"solvent_desk_{port}"  # cookies know no ports
+        self.app = Starlette(
+            routes=[
+                Route("/desk.css", _style),
+                Route("/", self._home),
+                Route("/{queue}", self._list),
+                Route("/{queue}/{key:path}", self._item, methods=["GET", "POST"]),
+            ],
+            middleware=[
+                Middleware(_Headers),
+                Middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost"], www_redirect=False),
+            ],
+            exception_handlers={
+                HTTPException: _refused,
+                OSError: _unusable,
+                ValueError: _unusable,
+                Exception: _failed,
+            },
+        )
+
+    def serve(self, listening: socket.socket) -> None:
+        """Serve until Ctrl-C."""
+        import anyio
+
+        config = uvicorn.Config(
+            self.app,
+            log_level="critical",
+            timeout_graceful_shutdown=1,
+            lifespan="off",
+            ws="none",
+            server_header=False,
+        )
+        anyio.run(uvicorn.Server(config).serve, [listening])
+
+    # -- pages
+
+    def _home(self, request: Request) -> Response:
+        token = request.query_params.get("token", "")
+        if _same(token, self.token):
+            session = secrets.token_urlsafe(16)
+            answer = RedirectResponse("/", 303)  # the token leaves the address bar
+            answer.set_cookie(
+                self._cookie, f"{session}.{self._signed(session)}", httponly=True, samesite="strict"
+            )
+            return answer
+        self._session(request)
+        rows = [(queue, len(queue.waiting())) for queue in self._queues.values()]
+        return self._page("list.html.j2", title="What waits", queues=rows, rows=None)
+
+    def _list(self, request: Request) -> Response:
+        self._session(request)
+        queue, rows = self._queue(request), self._queue(request).waiting()
+        first = int(page) if (page := request.query_params.get("from", "")).isdecimal() else 0
+        following = first + PER_PAGE if len(rows) > first + PER_PAGE else None
+        return self._page(
+            "list.html.j2", title=queue.title, queue=queue, count=len(rows),
+            rows=rows[first : first + PER_PAGE], first=first, following=following,
+        )  # fmt: skip
+
+    async def _item(self, request: Request) -> Response:
+        session = self._session(request)
+        queue, key = self._queue(request), request.path_params["key"]
+        form: dict[str, str] = {}
+        error, status = "", 200
+        if request.method == "POST":
+            form = await self._form(request, session)
+            try:
+                _require(form)
+                queue.decide(key, form)
+                return RedirectResponse(f"{request.url.path}?recorded=1", 303)
+            except Decided as first:
+                error, status = f"Somebody else was first: {first}", 409
+            except LookupError:
+                raise HTTPException(404, "There is no such item.") from None
+            except ValueError as wrong:
+                error, status = str(wrong), 422
+        try:
+            item = queue.item(key)
+        except LookupError:
+            raise HTTPException(404, "There is no such item.") from None
+        following = next((row.key for row in queue.waiting() if row.key != key), None)
+        return self._page(
+            "item.html.j2", status, title=item.title, queue=queue, item=item, form=form, error=error,
+            csrf=self._signed(f"form {session}"), following=following, recorded="recorded" in request.query_params,
+        )  # fmt: skip
+
+    def _page(self, template: str, status: int = 200, **shown: Any) -> Response:
+        return HTMLResponse(
+            PAGES.get_template(template).render(shown | {"all": self._queues.values()}), status
+        )
+
+    # -- who may
+
+    def _queue(self, request: Request) -> Queue:
+        name = request.path_params["queue"]
+        if name not in self._queues:
+            raise HTTPException(404, "There is no such page.")
+        return self._queues[name]
+
+    def _session(self, request: Request) -> str:
+        session, _, signature = request.cookies.get(self._cookie, "").partition(".")
+        if not _same(signature, self._signed(session)):
+            said = (
+                "This browser has no session, or the desk was started anew. Open the address that it printed."
+            )
+            raise HTTPException(403, said)
+        return session
+
+    async def _form(self, request: Request, session: str) -> dict[str, str]:
+        """Return the fields of a form of this session."""
+        if int(request.headers.get("content-length", MOST_BYTES + 1)) > MOST_BYTES:
+            raise HTTPException(413, f"The form has over {MOST_BYTES:,} bytes. Nothing was recorded.")
+        async with request.form(max_fields=40, max_files=0) as given:
+            form = {
+                name: value.replace("\r\n", "\n") for name, value in given.items() if isinstance(value, str)
+            }
+        origin = request.headers.get("origin", f"http://{LOOPBACK}:{self._port}")
+        ours = origin in (f"http://{LOOPBACK}:{self._port}", f"http://localhost:{self._port}")
+        if not ours or not _same(form.pop("csrf", ""), self._signed(f"form {session}")):
+            said = "This form is not one of this session's. Nothing was recorded. Open the page again and repeat it."
+            raise HTTPException(403, said)
+        return form
+
+    def _signed(self, text: str) -> str:
+        return hmac.digest(self._key, text.encode("utf-8", "replace"), "sha256").hex()
 
 
-def application(opened: Opened, port: int) -> Guard:
-    """Return the desk for a port; its ``token`` opens it."""
-    incidents, corrections = Incidents(opened.incidents), Corrections(opened.retired)
-    labels = Labels(opened.responses, opened.scores, incidents)
+class _Headers:
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
 
-    def home(request: Request) -> Response:
-        rows, missing = [], []
-        if opened.costs is None:
-            missing.append(("Cost proposals", REGISTER))
-        else:
-            waiting = opened.costs.count_proposals()[PENDING]
-            rows.append(("/costs", "cost proposal", "to decide", waiting, opened.costs.place))
-        for number, store in enumerate(opened.gates):
-            reviews = store.counts().get("review", 0)
-            rows.append((f"/gate/{number}", "gate review", "to decide", reviews, store.place))
-        if not opened.gates:
-            missing.append(("Gate reviews", JUDGE))
-        if opened.responses is None:
-            missing.append(("Responses to label", RESPONSES))
-        else:
-            waiting = len(labels.unlabelled())
-            rows.append(("/adequacy/responses", "response", "to label", waiting, str(opened.responses.path)))
-        logged = len(incidents.logged())
-        rows.append(("/adequacy/incidents", "incident", "logged", logged, str(opened.incidents)))
-        return render(request, "home.html.j2", title="What waits", rows=rows, missing=missing)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
 
-    charts = Charts(opened.costs, opened.gates, opened.refusals)
-    routes = [Route("/", home), Route(STYLE, _style)]
-    for pages in (labels, incidents, corrections, charts):
-        routes += pages.routes()
-    if opened.costs is not None:
-        routes += Costs(opened.costs).routes()
-    routes += Gates(opened.gates).routes()
-    app = Starlette(
-        routes=routes,
-        exception_handlers={
-            HTTPException: _not_found,
-            StoreError: _unusable,
-            GateError: _unusable,
-            AdequacyError: _unusable,
-            OSError: _unusable,
-            Exception: _failed,
-        },
-    )
-    app.state.responses = opened.responses is not None
-    return Guard(app, port)
-
-
-def server_of(desk: Guard) -> uvicorn.Server:
-    """Return the server of a desk, which serves until Ctrl-C."""
-    config = uvicorn.Config(
-        desk,
-        log_level="critical",
-        timeout_graceful_shutdown=1,
-        lifespan="off",
-        ws="none",
-        proxy_headers=False,
-        server_header=False,
-    )
-    return uvicorn.Server(config)
+        await self._app(scope, receive, with_headers)
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket that listens on the loopback address.
-
-    Raises:
-        OSError: the port is in use.
-    """
+    """Return a socket that listens on the loopback address; raise OSError if the port is in use."""
     return socket.create_server((LOOPBACK, port))
 
 
+def _require(form: Mapping[str, str]) -> None:
+    for name, most in LONGEST.items():
+        if not 0 < len(form.get(name, "").strip()) <= most:
+            raise ValueError(f"{name}: got {len(form.get(name, ''))} characters; allowed: 1 to {most:,}")
+
+
+def _same(said: str, known: str) -> bool:
+    return hmac.compare_digest(said.encode("utf-8", "replace"), known.encode("ascii"))
+
+
 def _style(_: Request) -> Response:
-    parts = (
-        files("solvent_experiments.desk") / "pages.css",
-        files("solvent_experiments.desk") / "desk.css",
+    return Response(
+        (files("solvent_experiments.desk") / "desk.css").read_text("utf-8"), media_type="text/css"
     )
-    return Response("".join(part.read_text(encoding="utf-8") for part in parts), media_type="text/css")
 
 
-def _not_found(request: Request, error: Exception) -> Response:
+def _message(status: int, title: str, said: str) -> Response:
+    shown = {"title": title, "said": said, "all": (), "rows": None, "queues": ()}
+    return HTMLResponse(PAGES.get_template("list.html.j2").render(shown), status)
+
+
+def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     said = error.detail if error.detail != "Not Found" else "There is no such page."
-    return render(request, "message.html.j2", error.status_code, title="Not found", said=said)
+    return _message(error.status_code, "Refused" if error.status_code == 403 else "Not found", said)
 
 
-def _unusable(request: Request, error: Exception) -> Response:
+def _unusable(_: Request, error: Exception) -> Response:
     """Answer when a store can't be read or locked any more, as after its file was moved."""
-    return render(request, "message.html.j2", 503, title="Not available", said=str(error))
+    return _message(503, "Not available", str(error))
 
 
 def _failed(request: Request, error: Exception) -> Response:
     complain(f"{request.method} {request.url.path}: {type(error).__name__}: {error}")
-    return render(
-        request, "message.html.j2", 500, title="Error", said="The desk failed; its terminal says where."
-    )
+    return _message(500, "Error", "The desk failed; its terminal says where.")

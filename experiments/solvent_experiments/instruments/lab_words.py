@@ -26,9 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.adequacy.corrections import correction_for
-from solvent.adequacy.heuristic import score
-from solvent.adequacy.tools import ToolContext
+from solvent.adequacy import calls_of, correction_for, score
 from solvent.gate.calibration import oracle_policy, percentile_thresholds, sample_sha256
 from solvent.gate.embedding import Embedder
 from solvent.gate.measurement import gram_energy
@@ -247,9 +245,9 @@ def rules_on_findings(params: LabParams, words: LabSentences) -> tuple[NDArray[n
     run = [_supposed(params, number) for number in range(LOGGED)]
     rules, negatives = np.zeros((n, findings, LOGGED + 1), np.int8), np.zeros((n, findings), np.uint8)
     for compound, plates in itertools.product(range(n), range(LOGGED + 1)):
-        context = ToolContext.from_dicts(tool_calls(params, words, compound, run[:plates]))
+        calls = calls_of(tool_calls(params, words, compound, run[:plates]))
         for finding, sentence in enumerate(words.findings[compound]):
-            scored = score(sentence, context)
+            scored = score(sentence, calls)
             rules[compound, finding, plates] = codes[scored.rule]
             negatives[compound, finding] = scored.strong_negative
     return rules, negatives

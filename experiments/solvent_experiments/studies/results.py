@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import multiprocessing
-import os
 import pkgutil
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from solvent_experiments.config import ConfigError
 from solvent_experiments.console import Progress, new_console
 from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import BLUE, GREEN, GREY, RED, head, new_figure, save, styled
-from solvent_experiments.run import one_thread_each, run_experiment
+from solvent_experiments.run import Processes, run_experiment
 from solvent_experiments.statistics import NOTHING, Interval
 from solvent_experiments.studies.records import make_table
 from solvent_experiments.studies.study import (
@@ -63,18 +61,18 @@ def run_study(
 ) -> None:
     """Train the arms and make the plays that are not there yet; with ``fresh``, all of them again."""
     study, data = study_named(name), StudyData(name, runs)
-    sources = study.sources()
-    for arm in (source for source in sources if isinstance(source, Arm)):
-        run_experiment(arm.experiment(budget), data.folder(arm).root, jobs=jobs, quiet=quiet, fresh=fresh)
-    left = [s for s in sources if isinstance(s, Play) and (fresh or not data.table(s).exists())]
-    one_thread_each()
-    context = multiprocessing.get_context("spawn")
-    jobs = min(jobs or os.cpu_count() or 1, len(left) or 1)
-    with Progress(new_console(), quiet=quiet) as shown, ProcessPoolExecutor(jobs, context) as pool:
-        made = [pool.submit(make_table, play, data, budget) for play in left]
-        for done, future in enumerate(as_completed(made), 1):
-            future.result()
-            shown.update(name, done / len(left), f"{done} of {len(left)} plays")
+    arms = [source for source in study.sources() if isinstance(source, Arm)]
+    plays = [source for source in study.sources() if isinstance(source, Play)]
+    with Processes(jobs) as pool:
+        for arm in arms:
+            root = data.folder(arm).root
+            run_experiment(arm.experiment(budget), root, pool=pool, quiet=quiet, fresh=fresh)
+        left = [play for play in plays if fresh or not data.table(play).exists()]
+        made = [pool.call(make_table, play, data, budget) for play in left]
+        with Progress(new_console(), quiet=quiet) as shown:
+            for done, future in enumerate(as_completed(made), 1):
+                future.result()
+                shown.update(name, done / len(left), f"{done} of {len(left)} plays")
 
 
 def show_score(name: str, runs: Path, out: Path | None = None) -> None:

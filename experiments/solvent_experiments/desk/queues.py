@@ -1,0 +1,267 @@
+"""What waits for people: one interface, and its adapters to the stores of costs, verdicts and responses."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from solvent.adequacy import score
+from solvent.adequacy.calls import Call
+from solvent.adequacy.records import ScoreRecord, labelled, record_of
+from solvent.adequacy.transcripts import read_turns
+from solvent.energy.costs import CostStore, EnergyCostProposal, ProposalError
+from solvent.energy.costs.rules import allowed_costs
+from solvent.files import append_records, read_records
+from solvent.gate.errors import GateError
+from solvent.gate.judged import Judged
+from solvent.gate.store import DecidedError, VerdictStore
+
+__all__ = ["Decided", "Field", "Item", "Proposals", "Queue", "Responses", "Reviews", "Row"]
+
+
+class Decided(Exception):  # noqa: N818 - not an error
+    """Somebody has decided already; the message says who, what and why."""
+
+
+class Row(NamedTuple):
+    """An item in a list."""
+
+    key: str
+    title: str
+    about: str = ""
+
+
+class Field(NamedTuple):
+    """A field of a form beside name and reason: a choice of values with labels, or a text."""
+
+    name: str
+    label: str
+    choices: Sequence[tuple[str, str]] = ()
+    required: bool = True
+    note: str = ""
+
+
+class Item(NamedTuple):
+    """An item: what it says, facts by name, longer texts by heading, the decision made, and the form for one."""
+
+    title: str
+    said: str
+    facts: Sequence[tuple[str, str]] = ()
+    parts: Sequence[tuple[str, str]] = ()
+    decided: str = ""
+    fields: Sequence[Field] = ()
+
+
+class Queue(Protocol):
+    """Items that wait in ``place``; ``name`` is the queue's path."""
+
+    name: str
+    title: str
+    place: str
+
+    def waiting(self) -> Sequence[Row]:
+        """Return the items without a decision, those to decide first at the top."""
+
+    def item(self, key: str) -> Item:
+        """Return an item, decided or not. Raise LookupError if there is none."""
+
+    def decide(self, key: str, form: Mapping[str, str]) -> None:
+        """Record a decision with the form's ``who`` and ``why``.
+
+        Raises:
+            Decided: somebody else was first.
+            ValueError: a field can't be used; the message says which.
+        """
+
+
+class Proposals:
+    """Proposals to change what an action costs."""
+
+    name, title = "costs", "Cost proposals"
+
+    def __init__(self, store: CostStore) -> None:
+        self._store, self.place = store, store.place
+
+    def waiting(self) -> Sequence[Row]:
+        return [
+            Row(str(row.id), _proposed(row), row.rationale[:160]) for row in self._store.proposals("pending")
+        ]
+
+    def item(self, key: str) -> Item:
+        row = self._found(key)
+        history = self._store.history(row.target_type, row.target_name)
+        allowed, deferred = allowed_costs(row, history[-1]), self._store.discomfort(row.target_name)
+        within = (
+            "none: the price is out of its reach" if allowed is None else f"{allowed[0]:g} to {allowed[1]:g}"
+        )
+        decided = f"{row.status} by {row.reviewed_by}: {row.review_notes}" if row.status != "pending" else ""
+        choices = [("approve", "Approve: the price changes"), ("reject", "Reject: the price stays")]
+        note = f"Empty: the allowed cost nearest to the price. Allowed: {within}."
+        cost = Field("cost", "New cost, for an approval", required=False, note=note)
+        return Item(
+            title=_proposed(row),
+            said=row.rationale,
+            facts=[
+                ("Cost now", f"{history[-1].cost:g}, {row.current_cost:g} when it was argued"),
+                ("Prices so far", ", ".join(f"{one.cost:g}" for one in history)),
+                ("Confidence", f"{row.confidence:.0%}"),
+                ("Deferrals", f"{len(deferred)} in the log"),
+                ("Filed", f"{row.created_at:%Y-%m-%d %H:%M}"),
+            ],
+            parts=[
+                ("Evidence", "\n".join(f"{one['source']}: {one['summary']}" for one in row.evidence or ()))
+            ],
+            decided=decided,
+            fields=[] if decided else [Field("decision", "Decision", choices), cost],
+        )
+
+    def decide(self, key: str, form: Mapping[str, str]) -> None:
+        row, notes = self._found(key), f"{form['who']}: {form['why']}"
+        try:
+            if form.get("decision") == "approve":
+                cost = float(text) if (text := form.get("cost", "").strip()) else None
+                self._store.approve(row.id, new_cost=cost, notes=notes)
+            elif form.get("decision") == "reject":
+                self._store.reject(row.id, notes=notes)
+            else:
+                raise ValueError(f"decision: got {form.get('decision')!r:.40}; allowed: approve, reject")
+        except ProposalError:
+            now = self._found(key)
+            if now.status != "pending":
+                raise Decided(f"{now.status} by {now.reviewed_by}: {now.review_notes}") from None
+            raise
+
+    def _found(self, key: str) -> EnergyCostProposal:
+        try:
+            return self._store.proposal(key)
+        except ProposalError as error:
+            raise LookupError(str(error)) from None
+
+
+def _proposed(row: EnergyCostProposal) -> str:
+    return f"{row.target}: {row.direction} to {row.suggested_min:g} – {row.suggested_max:g}"
+
+
+class Reviews:
+    """Claims that the gate put under review."""
+
+    name, title = "reviews", "Gate reviews"
+
+    def __init__(self, store: VerdictStore) -> None:
+        self._store, self.place = store, store.place
+
+    def waiting(self) -> Sequence[Row]:
+        return [Row(row.id, row.name, row.claim[:160]) for row in self._store.waiting()]
+
+    def item(self, key: str) -> Item:
+        row = self._found(key)
+        made = row.decision
+        decided = "" if made is None else f"{made.choice} by {made.who}: {made.why}"
+        choices = [("accept", "Accept: the evidence supports the claim"), ("decline", "Decline")]
+        return Item(
+            title=f"Review of {row.name}",
+            said=row.claim,
+            facts=[
+                ("Verdict", f"{row.verdict} by {row.policy.name}"),
+                ("Reasons", "; ".join(row.result["reasons"])),
+                ("Energy", f"{row.result['hallucination_energy']:.4f}"),
+                ("Gap", f"{row.energy_gap:.4f}"),
+                ("Accepts up to", f"{row.policy.tau_accept:.4f}"),
+                ("Reviews up to", f"{row.policy.tau_review:.4f}"),
+                ("Domain", row.domain),
+                ("Pages", ", ".join(row.pages)),
+            ],
+            parts=[("Evidence", "\n".join(row.evidence))],
+            decided=decided,
+            fields=[Field("decision", "Decision", choices)]
+            if row.verdict == "review" and not decided
+            else [],
+        )
+
+    def decide(self, key: str, form: Mapping[str, str]) -> None:
+        row = self._found(key)
+        try:
+            self._store.decide(row.id, form.get("decision", ""), who=form["who"], why=form["why"])
+        except DecidedError as error:
+            made = error.decision
+            raise Decided(f"{made.choice} by {made.who}: {made.why}") from None
+
+    def _found(self, key: str) -> Judged:
+        try:
+            return self._store.find(key)
+        except GateError as error:
+            raise LookupError(str(error)) from None
+
+
+EPAD = (
+    "0: the confidence fits the evidence",
+    "1: slightly too much",
+    "2: a strong claim after a narrow look",
+    "3: a definitive claim with no evidence, or against it",
+)
+
+
+class Responses:
+    """Responses of a transcript that nobody has labelled.
+
+    The page shows no score until somebody has labelled the response: labels must not be anchored.
+    """
+
+    name, title = "responses", "Responses to label"
+
+    def __init__(self, path: Path, scores: Path) -> None:
+        self.place, self._scores = f"{path}; labels in {scores}", scores
+        self._deciding = threading.Lock()
+        self._turns = {turn.id: turn for turn in read_turns(path).turns if turn.response and not turn.unread}
+
+    def waiting(self) -> Sequence[Row]:
+        known = self._labels()
+        return [
+            Row(
+                key, turn.query.strip()[:80] or key, f"{len(turn.calls)} calls; {turn.response.strip()[:160]}"
+            )
+            for key, turn in self._turns.items()
+            if key not in known
+        ]
+
+    def item(self, key: str) -> Item:
+        turn, labels = self._turns[key], self._labels().get(key, [])
+        found = score(turn.response, turn.calls, turn.query)
+        shown = [("The heuristic says", f"{found.score}, {found.rule}")] if labels else []
+        shown += [(one.labelled_by, f"{one.epad.human}: {one.reason}") for one in labels]
+        return Item(
+            title=f"Response {key}",
+            said=turn.query,
+            facts=shown,
+            parts=[("Response", turn.response), *((_asked(call), call.result) for call in turn.calls)],
+            fields=[
+                Field("epad", "Adequacy of the response's confidence", [(said[0], said) for said in EPAD])
+            ],
+        )
+
+    def decide(self, key: str, form: Mapping[str, str]) -> None:
+        if form.get("epad") not in ("0", "1", "2", "3"):
+            raise ValueError(f"epad: got {form.get('epad')!r:.40}; allowed: 0, 1, 2, 3")
+        turn = self._turns[key]
+        found = score(turn.response, turn.calls, turn.query)
+        record = record_of(turn.response, turn.calls, turn.query, found, id=key)
+        label = labelled(record, epad=int(form["epad"]), by=form["who"], reason=form["why"])
+        with self._deciding:  # of this desk's people; another program's label is a line beside it
+            if mine := [one for one in self._labels().get(key, []) if one.labelled_by == form["who"]]:
+                raise Decided(f"{form['who']} labelled it {mine[0].epad.human}: {mine[0].reason}")
+            append_records(self._scores, [label])
+
+    def _labels(self) -> dict[str, list[ScoreRecord]]:
+        found: dict[str, list[ScoreRecord]] = {}
+        for one in read_records(self._scores, ScoreRecord) if self._scores.exists() else ():
+            if one.epad.human is not None:
+                found.setdefault(one.id, []).append(one)
+        return found
+
+
+def _asked(call: Call) -> str:
+    given = (f"{key}={json.dumps(value, default=str)}" for key, value in call.arguments.items())
+    return f"{call.name}({', '.join(given)})"

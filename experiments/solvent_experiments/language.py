@@ -1,0 +1,141 @@
+"""Language models in a run: the evaluation logs of ``inspect_ai``, played again from their actions."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from solvent_agents.language.recorded import Recorded
+from solvent_experiments.config import ConfigError, Evaluation, Experiment, LanguageModel
+from solvent_experiments.folder import Columns
+
+CONDITIONS = {"beliefs": "hidden", "corrections": "uncorrected", "explanation": "unexplained"}
+"""Argument of the task -> what a model's name ends in where it is off."""
+SILENT = {
+    "max_tokens": "were cut: a larger --max-tokens leaves room for a call",
+    "content_filter": "were filtered by the server",
+    "unknown": "ended for a reason that the server does not explain",
+    "stop": "have no call: where the log shows calls as text, -M emulate_tools=true may help",
+    "tool_calls": "announce a call and have none: the server writes calls in a form that is not read",
+}
+"""Why a model stopped -> what an answer without a call may come from."""
+
+
+class Log(NamedTuple):
+    """A log of the task ``solvent_agents/lab``: its file, the task's arguments, the model, and its episodes by seed."""
+
+    path: Path
+    arguments: dict[str, Any]
+    model: str
+    episodes: dict[int, dict[str, Any]]
+
+    @property
+    def name(self) -> str:
+        """The model's name as that of an agent and its folder, with the conditions it played under."""
+        ends = [end for argument, end in CONDITIONS.items() if not self.arguments[argument]]
+        return "-".join([re.sub(r"[^A-Za-z0-9._-]+", "-", self.model)[-60:].lstrip("._-"), *ends])
+
+    def notes(self) -> list[str]:
+        """Return a line for each cause of answers without a call."""
+        counted: Counter[str] = Counter()
+        for episode in self.episodes.values():
+            counted.update(episode["silent"])
+        said = "{}: {:,} answers {}"
+        return [said.format(self.name, n, SILENT.get(why, f"({why})")) for why, n in counted.most_common()]
+
+
+def read_log(path: Path) -> Log:
+    """Return a log of an evaluation; raise ConfigError unless all of its episodes have ended."""
+    try:
+        from inspect_ai.log import read_eval_log
+    except ModuleNotFoundError as error:
+        from solvent.extras import install
+
+        raise ConfigError(f"needs the package {error.name}: {install('language')}", file=path) from None
+    allowed = "a log of `inspect eval solvent_agents/lab`"
+    if not path.is_file():
+        raise ConfigError(f"no such file; allowed: {allowed}", file=path)
+    try:
+        log = read_eval_log(str(path))
+    except Exception as error:
+        raise ConfigError(f"not a log ({type(error).__name__}); allowed: {allowed}", file=path) from None
+    arguments = log.eval.task_args
+    if log.eval.task.rpartition("/")[2] != "lab" or not {"env", "seed", "salt", *CONDITIONS} <= set(
+        arguments
+    ):
+        raise ConfigError(f"of the task {log.eval.task!r:.80}; allowed: {allowed}", file=path)
+    episodes = {}
+    for sample in log.samples or []:
+        score = (sample.scores or {}).get("score_in_bits")
+        if score is not None and score.metadata and sample.error is None:
+            usage = list(sample.model_usage.values())
+            tokens = sum(one.input_tokens for one in usage), sum(one.total_tokens for one in usage)
+            answers = sum(message.role == "assistant" for message in sample.messages)
+            episode = {
+                "messages": answers,
+                "prompt_tokens": tokens[0],
+                "answer_tokens": tokens[1] - tokens[0],
+            }
+            episodes[int(sample.id)] = score.metadata | episode
+    asked = [int(one) for one in log.eval.dataset.sample_ids or []]
+    if missing := [seed for seed in asked if seed not in episodes]:
+        failed = f"; {log.error.message.splitlines()[0]:.160}" if log.error else ""
+        said = f"{len(missing)} of {len(asked)} episodes have not ended (seed {missing[0]}){failed}"
+        raise ConfigError(f"{said}; allowed: all, as after `inspect eval-retry {path}`", file=path)
+    return Log(path, arguments, log.eval.model, dict(sorted(episodes.items())))
+
+
+def experiment_of(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tuple[Experiment, list[str]]:
+    """Return the experiment in which the models of logs and scripted agents play the same episodes, and notes."""
+    logs = [read_log(path) for path in paths]
+    first = logs[0]
+    for log in logs[1:]:
+        for key in ("env", "salt"):
+            if log.arguments[key] != first.arguments[key]:
+                said = f"{key} {log.arguments[key]!r:.60}; allowed: {first.arguments[key]!r:.60}, as in {first.path}"
+                raise ConfigError(said, file=log.path)
+        if list(log.episodes) != list(first.episodes):
+            raise ConfigError(f"other seeds; allowed: those of {first.path}", file=log.path)
+        if log.name in [other.name for other in logs[: logs.index(log)]]:
+            raise ConfigError(f"a second log of {log.name}; allowed: one", file=log.path)
+    seeds = list(first.episodes)
+    if seeds != list(range(seeds[0], seeds[0] + len(seeds))):
+        raise ConfigError("has gaps between its seeds; allowed: consecutive ones", file=first.path)
+    experiment = Experiment(
+        name=name,
+        env=first.arguments["env"],
+        agents=list(agents),
+        language={
+            log.name: LanguageModel(
+                log=str(log.path.resolve()),
+                model=log.model,
+                **{argument: bool(log.arguments[argument]) for argument in CONDITIONS},
+            )
+            for log in logs
+        },
+        evaluation=Evaluation(episodes=len(seeds), first_seed=seeds[0], salt=first.arguments["salt"]),
+    )
+    return experiment, [note for log in logs for note in log.notes()]
+
+
+def recorded(experiment: Experiment, name: str) -> tuple[Recorded, Columns]:
+    """Return the agent that takes a model's actions, and the columns of its episodes that no other agent has."""
+    from solvent_agents.language.calls import salted
+
+    episodes = read_log(Path(experiment.language[name].log)).episodes
+    salt, rows = experiment.evaluation.salt, list(episodes.values())
+    actions = {salted(salt, seed): episode["actions"] for seed, episode in episodes.items()}
+    columns = {
+        key: np.array([row[key] for row in rows]) for key in ("messages", "prompt_tokens", "answer_tokens")
+    }
+    columns |= {
+        "invalid_calls": np.array([row["invalid_calls"] for row in rows]),
+        "silent": np.array([sum(row["silent"].values()) for row in rows]),
+        "stopped": np.array([row["stopped"] for row in rows], object),
+    }
+    return Recorded(experiment.lab, actions), columns

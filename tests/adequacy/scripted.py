@@ -1,0 +1,92 @@
+"""A chat-completions server on the loopback that answers by a script; the last answer stays."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, script: list[Callable[[Any], None]]) -> None:
+        self.script, self.requests = script, []
+        self.open = threading.Event()
+        super().__init__(("127.0.0.1", 0), Handler)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.requests.append((self.path, dict(self.headers), body))
+        self.close_connection = True
+        with suppress(ConnectionError):  # the client has left
+            self.server.script[min(len(self.server.requests), len(self.server.script)) - 1](self)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def reply(body: Any, status: int = 200, **headers: str) -> Callable[[Handler], None]:
+    """An answer with this body, a value of JSON or bytes."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+
+    def act(handler: Handler) -> None:
+        handler.send_response(status)
+        for name, value in {
+            "content-type": "application/json",
+            "content-length": str(len(content)),
+            **headers,
+        }.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(content)
+
+    return act
+
+
+def says(content: Any, finish_reason: str = "stop", **message: Any) -> Callable[[Handler], None]:
+    """An answer whose one choice says ``content``."""
+    text = content if isinstance(content, str | None) else json.dumps(content)
+    choice = {"message": {"role": "assistant", "content": text, **message}, "finish_reason": finish_reason}
+    return reply({"choices": [choice], "usage": {"total_tokens": 50}})
+
+
+def grades(epad: Any = 2, sya: Any = 0, **more: Any) -> Callable[[Handler], None]:
+    return says({"reason": "One narrow look.", "epad": epad, "sya": sya, **more})
+
+
+def hangs(handler: Handler) -> None:
+    handler.server.open.wait(30.0)
+
+
+def floods(handler: Handler) -> None:
+    handler.send_response(200)
+    handler.send_header("content-type", "application/json")
+    handler.end_headers()
+    while not handler.server.open.is_set():
+        handler.wfile.write(b" " * 65536)
+
+
+@contextmanager
+def serving(*script: Callable[[Any], None]) -> Iterator[Server]:
+    server = Server(list(script))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.open.set()
+        server.shutdown()
+        server.server_close()
+        thread.join(10.0)

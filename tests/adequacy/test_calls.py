@@ -1,0 +1,157 @@
+"""Calls as evidence: what failed, what settles it, what was looked at."""
+
+from __future__ import annotations
+
+import pytest
+
+from solvent.adequacy.calls import Call, calls_of, failed, is_broad, is_look, is_search, open_failures, stems
+from solvent.adequacy.records import rows_of
+from tests.adequacy.turns import bash, tool
+
+FAILING = """1 failed, 11 passed in 6.2s
+  3 failing
+Tests: 2 failed, 30 passed, 32 total
+14 examples, 2 failures
+test result: FAILED. 3 passed; 1 failed
+--- FAIL: TestStore (0.00s)
+[ERROR] Tests run: 12, Failures: 2, Errors: 0
+Found 3 errors in 2 files
+\u2716 1 problem (1 error, 0 warnings)
+error[E0308]: mismatched types
+src/a.ts(4,5): error TS2304: Cannot find name
+make: *** [check] Error 2
+Process exited with code 2
+Command failed with exit code 137
+Exit code 1
+<returncode>1</returncode>
+{"metadata": {"exit_code": 2}}
+{"output": "x\\\\n1 failed"}
+{"failed": 3}
+Traceback (most recent call last):
+ValueError: bad
+Killed
+fatal: not a git repository
+bash: foo: command not found
+web-1 CrashLoopBackOff"""
+PASSING = """12 passed in 6.0s
+Tests: 32 passed, 32 total
+14 examples, 0 failures
+[INFO] Tests run: 12, Failures: 0, Errors: 0
+0 errors, 1 warning
+found 0 vulnerabilities
+no errors
+Process exited with code 0
+exit code: 0
+<returncode>0</returncode>
+{"metadata": {"exit_code": 0}}
+{"passed": 12, "failed": 0}
+214 pods Running, 0 CrashLoopBackOff
+added 120 packages"""
+
+
+@pytest.mark.parametrize("result", FAILING.splitlines())
+def test_a_failure_is_seen(result):
+    assert failed(bash("make check", result))
+
+
+@pytest.mark.parametrize("result", PASSING.splitlines())
+def test_a_success_is_no_failure(result):
+    assert not failed(bash("make check", result))
+    assert failed(bash("make check", result, failed=True))
+
+
+def test_what_was_written_is_no_failure():
+    assert not failed(tool("Write", "updated: raise ValueError('error: failed')"))
+    assert failed(tool("Write", "Error: no such folder"))
+    assert failed(tool("Write", "no such folder", failed=True))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "settled"),
+    [
+        ("pytest -q", "pytest -q", True),
+        ("pytest -q", "uv run pytest --lf", True),
+        ("cd api && npm test", "npm run test", True),
+        ("npm test", "npm run lint", False),
+        ("make check", "make build", False),
+        ("pytest", "ruff check .", False),
+        ("pytest tests/a.py", "pytest", True),
+        ("pytest tests/a.py", "pytest tests/a.py tests/b.py", True),
+        ("pytest tests/a.py::test_x", "pytest tests/a.py", True),
+        ("pytest tests/a.py", "pytest tests/b.py", False),
+        ("pytest", "pytest tests/b.py", False),
+        ("pytest && ruff check .", "ruff check .", False),
+        ("pytest && ruff check .", "pytest && ruff check .", True),
+        ("cp a.txt out/", "mkdir out && cp a.txt out/", True),
+        ("curl -O http://x/y.zip", "wget http://x/y.zip", True),
+        ("git push", "git status", False),
+        ("git push", "git push", True),
+        ("python report.py", "pip install pandas", False),
+        ("CI=1 ./run.sh all 2>&1", "./run.sh all", True),
+        ("bash -lc 'cd api && npm test'", "npm test", True),
+        ("bash -lc 'npm test'", "bash -lc 'npm run lint'", False),
+        ('python -c "import a; print(a.v)"', 'python -c "import a; print(a.w)"', True),
+        ("git commit -m 'a b'", "git commit -m 'a c'", True),
+        ("pytest 'unclosed", "pytest", True),
+    ],
+)
+def test_a_later_call_of_the_same_kind_settles(first, second, settled):
+    calls = [bash(first, "1 failed"), bash(second, "ok")]
+    assert (not open_failures(calls)) is settled
+
+
+def test_a_command_may_be_a_list():
+    calls = [tool("shell", "exit code 1", command=["bash", "-lc", "pytest -q"]), bash("pytest", "12 passed")]
+    assert open_failures(calls[:1]) == calls[:1]
+    assert not open_failures(calls)
+
+
+def test_a_corrected_query_settles_the_first():
+    calls = [
+        tool("run_sql", "ERROR: no such table", True, sql="SELECT 1 FROM a"),
+        tool("run_sql", "1", sql="SELECT 1 FROM b"),
+    ]
+    assert not open_failures(calls)
+    mails = [
+        tool("send_mail", "SMTP error: rejected", True, to="a@x.org"),
+        tool("send_mail", "sent", to="b@x.org"),
+    ]
+    assert open_failures(mails) == mails[:1]
+
+
+def test_reading_and_searching_never_stand_as_failures():
+    for call in (bash("grep -rn x src", "Exit code 1", True), tool("Read", "File does not exist.", True)):
+        assert is_look(call)
+        assert not open_failures([call])
+
+
+def test_kinds_of_looks():
+    assert is_search(tool("Grep", "", pattern="x"))
+    assert is_search(bash("rg x src", ""))
+    assert is_search(tool("run", "", sql="SELECT 1"))
+    assert not is_search(bash("pytest", ""))
+    assert is_look(bash("git log --oneline", ""))
+    assert not is_look(bash("sed s/a/b/ x > y", ""))
+    assert is_look(bash("ls 2>/dev/null", ""))
+    assert is_broad(bash("grep -rn x .", ""))
+    assert is_broad(bash("git grep -n x", ""))
+    assert is_broad(tool("Grep", "", pattern="x"))
+    assert not is_broad(tool("Grep", "", pattern="x", path="src"))
+    assert not is_broad(bash("grep -n x a.py", ""))
+
+
+def test_forms_of_a_word_share_a_stem():
+    for one, other in (("retry", "Retries"), ("caching", "cache"), ("licence", "LICENSE"), ("four", "4")):
+        assert stems(one) == stems(other)
+    assert stems("sendMail send_mail") == stems("send mail")
+    assert stems("1,200 rows") == stems("1200 row")
+
+
+def test_rows_and_calls_are_the_same():
+    calls = (Call("a", {"x": 1}, "r", True), Call("b", recorded=False), Call("c", {"input": "t"}, ""))
+    assert calls_of(rows_of(calls)) == calls
+    assert calls_of([{"name": "a"}]) == (Call("a"),)
+    assert calls_of([{"name": "a", "arguments": "x", "error": "boom"}]) == (
+        Call("a", {"input": "x"}, "boom", True),
+    )
+    assert calls_of([{"name": "a", "result": {"n": 1}}])[0].result == '{"n": 1}'
