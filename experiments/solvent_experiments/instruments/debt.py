@@ -89,8 +89,8 @@ def run(
     refused = sum(episode["refusals"].values())
     console.print(
         f"\n{refused} of {lab.batch.labs[0]['heartbeat']} cycles refused, {episode['accepted']} findings accepted, "
-        f"{episode['wrong']} of them wrong; {episode['debt']:.2f} bits of debt settled, return {episode['return']:+.2f} "
-        f"bits. {log} has {earlier + refused} refusals.",
+        f"{episode['wrong']} of them wrong; {episode['debt']:.2f} bits of debt settled, return "
+        f"{episode['return']:+.2f} bits. {log} has {earlier + refused} refusals.",
         highlight=False,
     )
     other = "honest" if agent != "honest" else "surfer"
