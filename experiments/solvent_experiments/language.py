@@ -94,14 +94,14 @@ def experiment_of(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tu
     """Return the experiment in which the models of logs and scripted agents play the same episodes, and notes."""
     logs = [read_log(path) for path in paths]
     first = logs[0]
-    for log in logs[1:]:
+    for place, log in enumerate(logs[1:], 1):
         for key in ("env", "salt"):
             if log.arguments[key] != first.arguments[key]:
                 said = f"{key} {log.arguments[key]!r:.60}; allowed: {first.arguments[key]!r:.60}, as in {first.path}"
                 raise ConfigError(said, file=log.path)
         if list(log.episodes) != list(first.episodes):
             raise ConfigError(f"other seeds; allowed: those of {first.path}", file=log.path)
-        if log.name in [other.name for other in logs[: logs.index(log)]]:
+        if log.name in [other.name for other in logs[:place]]:
             raise ConfigError(f"a second log of {log.name}; allowed: one", file=log.path)
     seeds = list(first.episodes)
     if seeds != list(range(seeds[0], seeds[0] + len(seeds))):

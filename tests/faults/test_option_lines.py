@@ -83,6 +83,8 @@ FATAL = {
 """Commands that would do something without arguments, and the option that always has a value here."""
 UNKNOWN = {"envs", "study list"}
 """Commands that have no options: they get one that doesn't exist."""
+OPEN = {"adequacy hook"}
+"""Commands whose error must hold nobody up: they end with 1, not 2 (``tests/adequacy/test_commands.py``)."""
 ONE_EACH = {"tools"}
 """Commands that print a line for each of their arguments."""
 DOES = {"--help", "--retire"}
@@ -147,7 +149,7 @@ def fault_of(line: list[str], here: Path) -> str:
     return ""
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("path", [path for path in COMMANDS if " ".join(path) not in OPEN], ids=" ".join)
 def test_a_line_that_can_not_be_used_is_refused(path: tuple[str, ...], here: Path) -> None:
     tried: list[str] = []
 

@@ -100,7 +100,8 @@ def score(
         typer.echo(json.dumps(_told(turn, found)))
     if not as_json:
         show_table(_score_table(scored))
-    _say_unread(notes)
+    for note in notes:
+        complain(note)
     if not as_json:
         say(f"written: {target}")
         suggest("`solvent adequacy label --id ID --epad 0 --by NAME` adds your own score.")
@@ -132,7 +133,7 @@ def hook(
         payload = sys.stdin.buffer.read(LONGEST_LINE)
         decision = judge_payload(payload, partial(_scored, _triggers(triggers)), act=act, correction=told)
     except (OSError, ValueError) as error:
-        complain(str(error))
+        complain(f"{error!s:.500}")
         raise typer.Exit(FAILED) from None
     if decision.turn is not None and decision.verdict:
         try:
@@ -191,7 +192,8 @@ def judge(
         }
         append_records(out, [_record(turn, found, **ratings, reason=answer.reason[:1000])])
         say(f"{answer.epad} (heuristic {found.score})  {turn.id}  {one_line(answer.reason)}")
-    _say_unread(notes)
+    for note in notes:
+        complain(note)
     say(f"{asked.client.asked:,} requests; written: {out}")
     suggest("`solvent adequacy thresholds` compares judge, heuristic and people.")
 
@@ -381,11 +383,6 @@ def _turns(file: Path) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
     return reading.turns, reading.notes
 
 
-def _say_unread(notes: Iterable[str]) -> None:
-    for note in notes:
-        say(f"not read: {note}", stderr=True)
-
-
 def _scored(triggers: Sequence[Any], response: str, calls: Sequence[Call], query: str) -> Adequacy:
     from solvent.adequacy.heuristic import score as scored
     from solvent.adequacy.patterns import triggered
@@ -403,7 +400,11 @@ def _record(turn: Turn, found: Adequacy, **fields: Any) -> ScoreRecord:
 def _read_scores(path: Path) -> list[ScoreRecord]:
     from solvent.adequacy.records import ScoreRecord, merged
 
-    return merged(read_records(path, ScoreRecord))
+    if not (found := merged(read_records(path, ScoreRecord))):
+        raise ConfigError(
+            f"{path}: holds no score; allowed: a file that `solvent adequacy score` has written"
+        )
+    return found
 
 
 def _triggers(path: Path | None) -> list[Any]:

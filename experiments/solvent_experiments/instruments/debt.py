@@ -1,0 +1,158 @@
+"""``solvent debt``: an agent under epistemic debt, its refusals printed in full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from solvent_experiments.console import new_console
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from solvent import LabEnv
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="""Play an agent under epistemic debt: what it claims and does not learn raises its costs and blocks it.
+
+- `solvent debt run --agent surfer`  plays 20 cycles and prints each refusal in full
+""",
+)
+
+
+@app.callback()
+def debt() -> None:
+    """Keep ``run`` a subcommand."""
+
+
+@app.command()
+def run(
+    cycles: Annotated[
+        int, typer.Option(min=1, max=32_767, help="Number of cycles, each a heartbeat of the lab.")
+    ] = 20,
+    budget: Annotated[int, typer.Option(min=1, max=1_000_000, help="Wells to spend.")] = 384,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the lab.")] = 42,
+    agent: Annotated[
+        str, typer.Option(help="Scripted agent, path of a trained policy, or name of a shipped one.")
+    ] = "surfer",
+    env: Annotated[
+        str,
+        typer.Option(
+            help="Environment whose rules hold; `Solvent/Debt-source-v0` has the source document's."
+        ),
+    ] = "Solvent/Debt-v0",
+    log: Annotated[Path, typer.Option(metavar="PATH", help="Log of refusals. Lines are added to it.")] = Path(
+        "epistemic_refusals.jsonl"
+    ),
+) -> None:
+    """Play cycles of an agent: it proposes an action, and debt refuses it or lets it run.
+
+    The agent isn't told beforehand what debt or wells would refuse. After a refusal it is told, for one cycle, what
+    can still run. Each refusal is printed with its costs and reasons, and added to the log.
+
+    Examples:
+
+    - `solvent debt run --cycles 20 --budget 384 --seed 42 --agent surfer`
+
+    - `solvent debt run --agent honest --env Solvent/Debt-source-v0`
+    """
+    from solvent import LabEnv, LabParams, read_refusals_jsonl
+    from solvent_agents.agent import act_one, show_labs
+    from solvent_agents.rollout import DrawsLots
+    from solvent_experiments.config import environment_params, make_agent
+
+    params = LabParams.from_mapping(
+        {"budget": {"heartbeats": cycles, "wells": budget}}, base=environment_params(env)
+    )
+    chooser, console = make_agent(agent, params), new_console()
+    earlier = len(read_refusals_jsonl(log)) if log.exists() else 0
+    lab = LabEnv(params, ledger_path=log)
+    observation, info = lab.reset(seed=seed)
+    if isinstance(chooser, DrawsLots):
+        chooser.start([seed])
+    ended = False
+    while not ended:
+        mask = info["action_mask"] if "refusal" in info else _mask_without_refusals(lab)
+        show_labs(chooser, lab.batch.get_labs(), params)
+        observation, _, terminated, truncated, info = lab.step(act_one(chooser, observation, mask))
+        ended = terminated or truncated
+        _print_cycle(lab, info, console)
+    episode = info["episode_summary"]
+    refused = sum(episode["refusals"].values())
+    console.print(
+        f"\n{refused} of {lab.batch.labs[0]['heartbeat']} cycles refused, {episode['accepted']} findings accepted, "
+        f"{episode['wrong']} of them wrong; {episode['debt']:.2f} bits of debt settled, return "
+        f"{episode['return']:+.2f} bits. {log} has {earlier + refused} refusals.",
+        highlight=False,
+    )
+    other = "honest" if agent != "honest" else "surfer"
+    console.print(
+        f"Next: `solvent debt run --cycles {cycles} --budget {budget} --seed {seed} --agent {other} --env {env}` plays "
+        "the same lab with another agent; docs/debt.md shows how to hold an agent of your own to these rules.",
+        highlight=False,
+    )
+
+
+def _mask_without_refusals(lab: LabEnv) -> Any:
+    """Return the mask of a lab that owes nothing and has spent nothing."""
+    from solvent.lab.batch import LabBatch
+
+    solvent_lab, labs = LabBatch(lab.params, 1), lab.batch.get_labs()
+    labs["debt"], labs["wells"] = 0.0, lab.params.budget.wells
+    solvent_lab.set_labs(labs)
+    return solvent_lab.masks[0]
+
+
+def _print_cycle(lab: LabEnv, info: dict[str, Any], console: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from solvent.lab.rendering.panels.outcome import tell
+
+    record, step = lab.batch.labs[0], lab.batch.steps[0]
+    done, outcome = tell(lab.params, record, step)
+    books = f"Debt {record['debt']:.2f} bits, {record['wells']} wells left."
+    head = f"CYCLE {step['heartbeat'] + 1}/{lab.params.budget.heartbeats}  {done}."
+    if "refusal" not in info:
+        console.print(f"{head} {outcome} {books}", highlight=False)
+        return
+    console.print(f"\n{head}", highlight=False)
+    console.print(Text(f"EPISTEMIC DEBT REFUSAL: {info['refusal']}", style="bold red"))
+    rows = Table.grid(padding=(0, 2))
+    for name, said in _rows(lab, info):
+        rows.add_row(f"  {name}", Text(said))
+    console.print(rows)
+    console.print(f"  {books}\n", highlight=False)
+
+
+def _rows(lab: LabEnv, info: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    import numpy as np
+
+    from solvent.lab.mechanisms.debt import refusal_events
+    from solvent.lab.verbs import VERBS
+
+    (event,) = refusal_events(lab.names, lab.batch.steps[0], None)
+    why = {
+        f"debt is above the threshold of {event.debt_threshold:g} bits, and this is no calibration": (
+            event.blocked_by_threshold
+        ),
+        "it would cost more wells than there are": event.blocked_by_cost,
+        "it would leave less than the cheapest calibration costs": event.blocked_by_reserve,
+    }
+    able = np.unique(lab.actions["verb"][np.flatnonzero(info.get("action_mask", ()))])
+    yield "Proposal", event.design_id
+    yield "Hypothesis", event.proposed_hypothesis
+    yield "Debt accumulated", f"{event.debt_bits:.3f} bits"
+    yield "Base cost", f"{event.base_cost_wells} wells"
+    yield "Inflated cost", f"{event.inflated_cost_wells:.2f} wells"
+    yield "Budget remaining", f"{event.budget_remaining} wells"
+    yield "Why", "; ".join(said for said, holds in why.items() if holds)
+    yield "Can run next", ", ".join(VERBS[verb].name for verb in able) or "nothing: the last cycle is over"

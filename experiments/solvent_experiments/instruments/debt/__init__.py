@@ -1,1 +1,0 @@
-"""``solvent debt``: cycles of an agent under epistemic debt, and its refusals."""
