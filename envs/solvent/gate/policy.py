@@ -3,18 +3,13 @@
 A policy compares the energy or the energy gap ``x`` with two thresholds:
 
     accept  if x <= tau_accept
-    review  if x <= tau_review        tau_review = tau + 0.25 |tau|  (of the distance to the mean: oracle policies)
+    review  if x <= tau_review        tau_review = tau + 0.25 |tau|
     reject  otherwise, and if ``x`` is not a finite number
 
 Source: *Deterministic Policy Gates for Stochastic Systems*, "Policy Taxonomy" and "Decision Logic". Its band ends at
-``1.25 tau``. Ours ends there too for ``tau >= 0``, and remains a band for a negative threshold of a gap.
-
-Policies have versioned names (``adaptive.P10.v1``) and three kinds:
-
-- *fixed*: ``strict`` accepts up to the source's 0.30. ``standard`` (0.40) and ``editorial`` (0.50) are ours, between
-  that and the source's loosest percentile (0.58). Each accepts what the next stricter one reviews.
-- *adaptive*: percentiles of a domain's own gaps, or a budget for false acceptance (``calibration``)
-- *oracle*: at most ``k`` standard deviations above the mean energy of the oracle claims
+``1.25 tau``; ours does too for ``tau >= 0`` and remains a band for a negative threshold of a gap. Policies of the
+source's three classes are one record: *fixed* (a number for the energy), *adaptive* (a percentile of a domain's gaps,
+or a budget for false acceptance) and *oracle* (``k`` standard deviations above the mean of the oracles' energies).
 
 Known approximation: both sides of a comparison are rounded to 6 decimals first, because an embedding's last bits
 depend on the machine. Thresholds differ threefold between domains, so learnt policies refuse other domains.
@@ -22,33 +17,28 @@ depend on the machine. Thresholds differ threefold between domains, so learnt po
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import re
+import os
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from solvent.gate.errors import GateError
+from pydantic import BaseModel, Field, model_validator
+
+from solvent.files import RECORD, read_records
+from solvent.gate.energy import RANK_R, TOP_K, GateError
 
 __all__ = [
-    "ANY",
-    "BAND",
-    "DECIMALS",
-    "FIXED",
-    "SEVERITY",
-    "Policy",
-    "Verdict",
-    "apply_adaptive_policy_gap",
-    "review_limit",
-    "rounded",
-    "severest",
-]
+    "ANY", "DECIMALS", "FIXED", "SEVERITY", "Policy", "Verdict", "apply_adaptive_policy_gap", "load_policies",
+    "review_limit", "rounded", "severest",
+]  # fmt: skip
 
 Verdict = Literal["accept", "review", "reject"]
+Text = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$")]
+Sha256 = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
 
 DECIMALS = 6
-"""Decimals of every number that is compared, stored or hashed."""
+"""Decimals of every number that is compared or stored."""
 
 BAND = 0.25
 """Width of the review band as a share of the threshold."""
@@ -58,49 +48,14 @@ ANY = "any"
 
 SEVERITY: Mapping[Verdict, int] = MappingProxyType({"accept": 0, "review": 1, "reject": 2})
 
-_LONGEST = 300
-_TEXTS = (
-    "name",
-    "kind",
-    "measure",
-    "oracle",
-    "domain",
-    "model",
-    "model_fingerprint",
-    "calibration_sha256",
-    "promise",
-)
-_CHOICES = {
-    "kind": ("fixed", "adaptive", "oracle"),
-    "measure": ("energy", "energy_gap"),
-    "oracle": ("medoid", "first", "none"),
-}
-_SHA256 = (re.compile(r"([0-9a-f]{64})?", re.ASCII), "a SHA-256 in hexadecimal")
-_FORMS = {
-    "name": (
-        re.compile(r"(fixed|adaptive|oracle)(\.[A-Za-z0-9_-]+)+\.v[1-9][0-9]*", re.ASCII),
-        "like 'adaptive.P10.v1', with a version",
-    ),
-    "domain": (re.compile(r".*\S.*"), "its name"),
-    "model": (re.compile(r".*\S.*"), "its name"),
-    "model_fingerprint": _SHA256,
-    "calibration_sha256": _SHA256,
-}
-
 
 def rounded(value: float) -> float:
     """Return ``value`` to 6 decimals, without a negative zero; NaN if it is not a finite number."""
-    number = _number(value)
-    return round(number, DECIMALS) + 0.0 if math.isfinite(number) else math.nan
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool | str | bytes):
-        return math.nan
     try:
-        return float(value)  # type: ignore[arg-type]  # float raises for anything else
-    except Exception:  # a foreign object's __float__ may raise anything
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
         return math.nan
+    return round(number, DECIMALS) + 0.0 if math.isfinite(number) else math.nan
 
 
 def review_limit(tau_accept: float) -> float:
@@ -110,9 +65,6 @@ def review_limit(tau_accept: float) -> float:
 
 def severest(*verdicts: Verdict) -> Verdict:
     """Return the most severe of some verdicts; ``accept`` without any."""
-    for verdict in verdicts:
-        if verdict not in SEVERITY:
-            raise GateError(f"verdict: got {verdict!r}; allowed: {', '.join(SEVERITY)}")
     return max(verdicts, key=SEVERITY.__getitem__, default="accept")
 
 
@@ -121,8 +73,7 @@ def apply_adaptive_policy_gap(energy_gap: float, tau_accept: float) -> Verdict:
 
     A gap or a threshold that is not a finite number gives a reject.
     """
-    # The band of a rounded threshold could end below 1.25 tau.
-    return _decide(energy_gap, tau_accept, review_limit(_number(tau_accept)))
+    return _decide(energy_gap, tau_accept, review_limit(tau_accept))
 
 
 def _decide(measured: float, tau_accept: float, tau_review: float) -> Verdict:
@@ -130,92 +81,76 @@ def _decide(measured: float, tau_accept: float, tau_review: float) -> Verdict:
     value = rounded(measured)
     if value <= rounded(tau_accept):
         return "accept"
-    if value <= rounded(tau_review):
-        return "review"
-    return "reject"
+    return "review" if value <= rounded(tau_review) else "reject"
 
 
-@dataclasses.dataclass(frozen=True)
-class Policy:
+class Policy(BaseModel):
     """Two thresholds and their origin.
 
     Attributes:
-        name: kind, label and version: ``adaptive.P10.v1``.
-        kind: ``fixed``, ``adaptive`` or ``oracle``.
+        kind, label, version: parts of the name ``adaptive.P10.v1``.
         tau_accept: largest accepted residual (share of the claim's squared length), 6 decimals.
-        tau_review: largest residual under review, at least ``tau_accept``.
-        measure: the measure compared: ``energy`` or ``energy_gap``.
-        domain: domain of the calibration set; ``any`` for fixed policies only.
-        model: name of the embedding model used for calibration; ``any`` for fixed policies only.
-        model_fingerprint: SHA-256 of that model's weights, or empty.
-        oracle: oracle of the gap: ``medoid``, ``first`` or ``none``.
-        top_k: spans of the measurement; 0 for any (fixed policies only).
-        rank_r: directions of the measurement; 0 for any (fixed policies only).
-        calibration_sha256: hash of the calibration set (``calibration.sample_sha256``), or empty.
-        calibration_count: number of values in the calibration set.
-        promise: how many unsupported claims of which kind may pass, in words; empty if nothing is promised.
-        strict: true if the source's failure mode "low energy under a strict policy" applies.
+        tau_review: largest residual under review; by default the end of the source's band.
+        measure: the number compared: ``energy`` or ``energy_gap``.
+        domain, model: where it was learnt; ``any`` for fixed policies only.
+        model_fingerprint: SHA-256 of the model's weights, or empty.
+        oracle: oracle of the gap, ``first`` (the source's) or ``medoid``.
+        top_k, rank_r: spans and directions of the measurement.
+        calibration_sha256, calibration_count: hash and size of what it was learnt from.
+        promise: how many unsupported claims of which kind may pass, in words.
+        failed: items of the validation checklist that the calibration set fails.
+        strict: whether the failure mode "low energy under a strict policy" applies.
     """
 
-    name: str
-    kind: str
+    model_config = RECORD
+
+    kind: Literal["fixed", "adaptive", "oracle"]
+    label: Annotated[str, Field(max_length=80, pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$")]
+    version: Annotated[int, Field(ge=1, le=10**6)] = 1
     tau_accept: float
     tau_review: float
-    measure: str
-    domain: str
-    model: str
-    model_fingerprint: str = ""
-    oracle: Literal["medoid", "first", "none"] = "medoid"
-    top_k: int = 12
-    rank_r: int = 8
-    calibration_sha256: str = ""
-    calibration_count: int = 0
-    promise: str = ""
+    measure: Literal["energy", "energy_gap"] = "energy_gap"
+    domain: Text = ANY
+    model: Text = ANY
+    model_fingerprint: Sha256 = ""
+    oracle: Literal["first", "medoid"] = "first"
+    top_k: Annotated[int, Field(ge=1, le=10**6)] = TOP_K
+    rank_r: Annotated[int, Field(ge=1, le=10**6)] = RANK_R
+    calibration_sha256: Sha256 = ""
+    calibration_count: Annotated[int, Field(ge=0)] = 0
+    promise: Annotated[str, Field(max_length=500)] = ""
+    failed: tuple[str, ...] = ()
     strict: bool = False
 
-    def __post_init__(self) -> None:
-        for field in _TEXTS:
-            value = getattr(self, field)
-            if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
-                raise GateError(f"{field}: got {value!r:.80}; allowed: printable text, {_LONGEST} characters")
-        for field, choices in _CHOICES.items():
-            if getattr(self, field) not in choices:
-                raise GateError(f"{field}: got {getattr(self, field)!r}; allowed: {', '.join(choices)}")
-        for field, (pattern, what) in _FORMS.items():
-            if not pattern.fullmatch(getattr(self, field)):
-                raise GateError(f"{field}: got {getattr(self, field)!r}; allowed: {what}")
-        if self.name.split(".")[0] != self.kind:
-            raise GateError(f"name: got {self.name!r}; allowed: like '{self.kind}.P10.v1'")
-        for field in ("top_k", "rank_r", "calibration_count"):
-            value = getattr(self, field)
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10**9:
-                raise GateError(f"{field}: got {value!r}; allowed: a whole number from 0 to 10^9")
-        if not isinstance(self.strict, bool):
-            raise GateError(f"strict: got {self.strict!r}; allowed: true or false")
-        for field in ("tau_accept", "tau_review"):
-            value = getattr(self, field)
-            if math.isnan(rounded(value)):
-                raise GateError(f"{field}: got {value!r}; allowed: a finite number")
-            object.__setattr__(self, field, rounded(value))
-        if self.tau_review < self.tau_accept:
-            raise GateError(f"tau_review: got {self.tau_review}; allowed: {self.tau_accept} or more")
-        if self.kind != "fixed" and (ANY in (self.domain, self.model) or 0 in (self.top_k, self.rank_r)):
-            raise GateError(
-                f"{self.name}: got 'any' domain, model, top_k or rank_r; allowed: those it was learnt with"
-            )
-
+    @model_validator(mode="before")
     @classmethod
-    def learnt(cls, label: str, tau_accept: float, *, domain: str, model: str, **fields: Any) -> Policy:
-        """Return an adaptive policy ``adaptive.<label>.v1`` on the energy gap, with the source's review band."""
-        version = fields.pop("version", 1)
-        tau = rounded(tau_accept)
-        base: dict[str, Any] = {"measure": "energy_gap", "tau_review": review_limit(tau)}
-        name = f"adaptive.{label}.v{version}"
-        return cls(name=name, kind="adaptive", tau_accept=tau, domain=domain, model=model, **(base | fields))
+    def _with_thresholds(cls, given: Any) -> Any:
+        """Round the thresholds; without ``tau_review`` the source's band applies."""
+        if not isinstance(given, dict) or not isinstance(given.get("tau_accept"), int | float):
+            return given
+        tau = rounded(given["tau_accept"])
+        limit = given.get("tau_review")
+        return given | {
+            "tau_accept": tau,
+            "tau_review": rounded(review_limit(tau) if limit is None else limit),
+        }
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.tau_review < self.tau_accept:
+            raise ValueError(f"tau_review below tau_accept; allowed: {self.tau_accept} or more")
+        if self.kind != "fixed" and ANY in (self.domain, self.model):
+            raise ValueError("a learnt policy for any domain or model; allowed: those it was learnt with")
+        return self
+
+    @property
+    def name(self) -> str:
+        """Kind, label and version: ``adaptive.P10.v1``."""
+        return f"{self.kind}.{self.label}.v{self.version}"
 
     @property
     def setting(self) -> tuple[str, str, str, int, int]:
-        """Domain, model, oracle, spans and directions; only values of the same setting can be compared."""
+        """Domain, model, oracle, spans and directions; only values of one setting can be compared."""
         return self.domain, self.model_fingerprint, self.oracle, self.top_k, self.rank_r
 
     def decide(self, measured: float) -> Verdict:
@@ -223,70 +158,52 @@ class Policy:
         return _decide(measured, self.tau_accept, self.tau_review)
 
     def usable(
-        self,
-        *,
-        domain: str | None = None,
-        model: str | None = None,
-        top_k: int | None = None,
-        rank_r: int | None = None,
-        override: bool = False,
+        self, *, domain: str | None = None, model: str | None = None, override: bool = False
     ) -> tuple[str, ...]:
         """Return notes on using this policy here, for the verdict's reasons; None means not stated.
 
-        With ``override`` each mismatch is a note instead of an error. ``model`` is a name or a fingerprint.
+        With ``override`` a mismatch is a note instead of an error. ``model`` is a name or a fingerprint.
 
         Raises:
-            GateError: the policy was learnt on another domain, with another model, or with other spans or directions.
+            GateError: the policy was learnt on another domain or with another model.
         """
+        if self.kind == "fixed":
+            return ()
         own_model = model if model in (self.model, self.model_fingerprint) else self.model
-        used = [
-            ("domain", self.domain, domain),
-            ("model", own_model, model),
-            ("top_k", self.top_k, top_k),
-            ("rank_r", self.rank_r, rank_r),
-        ]
-        wrong = [
-            f"{what} {own!r} was calibrated, {here!r} is used"
-            for what, own, here in used
-            if here is not None and own not in (ANY, 0, here)
-        ]
-        if wrong and not override:
-            raise GateError(f"policy {self.name}: {wrong[0]}; allowed: its own, or override=True")
-        reasons = [f"policy {self.name} used by override: {what}" for what in wrong]
-        if domain is None and self.domain != ANY:
-            reasons.append(f"policy {self.name} was learnt on {self.domain!r}; the caller named no domain")
-        if model is None and self.model != ANY:
-            reasons.append(f"policy {self.name} was learnt with {self.model!r}; the caller named no model")
-        return tuple(reasons)
+        notes = []
+        for what, own, here in (("domain", self.domain, domain), ("model", own_model, model)):
+            if here is None:
+                notes.append(f"policy {self.name} was learnt on the {what} {own!r}; the caller named none")
+            elif own != here:
+                said = f"policy {self.name}: {what} {own!r} was calibrated, {here!r} is used"
+                if not override:
+                    raise GateError(f"{said}; allowed: its own, or override=True")
+                notes.append(f"{said}, by override")
+        return tuple(notes)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields by name, as JSON values."""
-        return dataclasses.asdict(self)
 
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Policy:
-        """Return the policy from ``to_dict``."""
-        if not isinstance(fields, Mapping):
-            raise GateError(f"policy: got {type(fields).__name__}; allowed: an object with its fields")
-        names = {field.name for field in dataclasses.fields(cls)}
-        if wrong := sorted(map(str, set(fields) ^ names)):
-            what = "unknown" if wrong[0] in set(map(str, fields)) else "missing"
-            raise GateError(f"policy: field {wrong[0]!r} is {what}; allowed: {', '.join(sorted(names))}")
-        return cls(**fields)
+def load_policies(path: str | os.PathLike[str]) -> dict[str, Policy]:
+    """Return the policies of a file of JSON lines by name.
+
+    Raises:
+        InputError: the file can't be read, or a line is not a policy.
+        GateError: a name stands in it twice, or it is empty.
+    """
+    found: dict[str, Policy] = {}
+    for policy in read_records(path, Policy):
+        if policy.name in found:
+            raise GateError(f"{path}: holds {policy.name} twice; allowed: one policy per name and version")
+        found[policy.name] = policy
+    if not found:
+        raise GateError(
+            f"{path}: holds no policy; allowed: what `solvent gate policy` or `sweep` has written"
+        )
+    return found
 
 
 def _fixed(label: str, tau: float, *, strict: bool = False) -> Policy:
-    return Policy(
-        name=f"fixed.{label}.v1",
-        kind="fixed",
-        tau_accept=tau,
-        tau_review=review_limit(tau),
-        measure="energy",
-        domain=ANY,
-        model=ANY,
-        top_k=0,
-        rank_r=0,
-        strict=strict,
+    return Policy.model_validate(
+        {"kind": "fixed", "label": label, "tau_accept": tau, "measure": "energy", "strict": strict}
     )
 
 
@@ -297,4 +214,5 @@ FIXED: Mapping[str, Policy] = MappingProxyType(
         "strict": _fixed("strict", 0.30, strict=True),
     }
 )
-"""The fixed policies by label, on the energy itself."""
+"""The fixed policies by label, on the energy itself. ``strict`` is the source's; the others are ours, between it and
+the source's loosest percentile (0.58), each accepting what the next stricter one reviews."""

@@ -1,0 +1,394 @@
+"""The whole gate: measure a claim, apply a policy, add failure modes and checks, and return a verdict.
+
+    verdict = most severe of  policy(measured),  failure modes,  checks
+
+No part can make the policy's verdict milder. Source: *Deterministic Policy Gates for Stochastic Systems*, "What This
+System Actually Does" and "Quick Start", which define the dictionary and the call, and "Failure Modes":
+
+| mode                | signal                            | response                                              |
+|---------------------|-----------------------------------|-------------------------------------------------------|
+| semantic overreach  | energy gap > tau_accept           | reject (inside the review band of the policy: review) |
+| provenance failure  | low energy under a strict policy  | reject (citation laundering)                          |
+| evidence exhaustion | oracle energy > 0.01              | flag: the evidence doesn't explain its own spans      |
+| embedding collapse  | identity error > 0.01             | the fixed policy ``strict`` judges the energy as well |
+
+Two rows differ. *Overreach*: the source's decision logic reviews inside the band and its table rejects there; we follow
+the logic. *Provenance*: good claims have a low energy too, so only a copy of a span (cosine of 0.999 or more), or a
+claim that the evidence explains better than its own oracle, is rejected under a strict policy.
+
+Bad data gives a reject with its reason, never an exception: vectors that are not finite, not of length 1 or of mixed
+widths, no evidence, texts that readers or the model can't read, a gap that is not a number. Energy and gap are then 1,
+because nothing was shown to be supported.
+
+Known approximations: a gap given by the caller (as in the source's call) is not verified if the policy compares gaps; a
+different measured gap is reported beside it. Sentences end as in English.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from solvent.gate.checks import run_checks
+from solvent.gate.embedding import Embedder, ModelMissingError, Unread, unread_by
+from solvent.gate.energy import EXHAUSTED, Gap, GateError, Oracle, energy_gap
+from solvent.gate.policy import FIXED, SEVERITY, Policy, rounded, severest
+
+__all__ = ["LONGEST_CLAIM", "evaluate_claim", "evaluate_text", "sentences"]
+
+LONGEST_CLAIM = 100_000
+"""Maximum length of a claim or a text of the evidence, characters."""
+
+_COLLAPSED = 0.01  # the source's limit for the identity error
+_LOW = 0.01
+_COPY = 0.999  # at most 0.002 of the claim differs
+_MOST_UNKNOWN = 0.2  # maximum share of a text's characters that the model doesn't know
+_UNUSED = -2.0  # below any cosine
+
+_END = re.compile(r"(?<=[.!?])[\"'\u201d\u2019)\]]*\s+(?=[\"'\u201c\u2018(\[]*[^\W_a-z])|\n\s*\n")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\"'])(?:[^\W\d_]|[A-Z]\.[A-Z]|(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|Ft|Sr|Jr|Gen|Col|Sgt|Lt|Capt|Rev|Hon|Gov|Sen"
+    r"|Rep|No|Nos|Vol|Fig|Inc|Ltd|Co|Corp|vs|cf|al|ca|approx|e\.g|i\.e"
+    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec))\.$"
+)
+# Blank, although their category is a letter, sign or mark.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_JOINERS = frozenset("\u200c\u200d")  # Persian, Indian scripts and emoji need them
+
+
+def evaluate_claim(
+    claim_vec: ArrayLike,
+    evidence_vecs: ArrayLike,
+    regime: Policy | str = "adaptive",
+    energy_gap: float | None = None,
+    tau_accept: float | None = None,
+    *,
+    texts: tuple[str, Sequence[str]] | None = None,
+    domain: str | None = None,
+    oracle: Oracle | Sequence[Oracle] | None = None,
+) -> dict[str, Any]:
+    """Return the verdict on a claim [d] against its evidence [n, d], all of length 1.
+
+    Args:
+        claim_vec: the claim.
+        evidence_vecs: its spans.
+        regime: a policy, or ``adaptive`` (on the gap) or ``fixed`` (on the energy) with a threshold. ``fixed`` without
+            one is the fixed policy ``strict``.
+        energy_gap: the gap, if known; by default it is measured.
+        tau_accept: the threshold, if no policy is given.
+        texts: the claim and its spans in words, for the checks.
+        domain: domain of use; a learnt policy refuses any but its own.
+        oracle: other oracles than the policy's (``energy.Oracle``).
+
+    Returns:
+        ``verdict``, ``hallucination_energy``, ``energy_gap`` (6 decimals), ``policy_applied``, ``oracle_energy``,
+            ``oracle_spread``, ``reasons`` (texts), ``checks`` and ``failure_modes`` (dictionaries of JSON values).
+
+    Raises:
+        GateError: the regime is unknown, the threshold is missing or accompanies a policy, or the policy was learnt
+            elsewhere. Data never raise an error.
+    """
+    policy = _policy(regime, tau_accept)
+    reasons = policy.usable(domain=domain)
+    try:
+        if texts is not None:
+            _require_readable(*texts)
+        gap = _measured(claim_vec, evidence_vecs, policy, oracle)
+        if texts is not None and len(texts[1]) != len(np.atleast_2d(np.asarray(evidence_vecs))):
+            raise GateError(f"evidence: {len(texts[1])} texts for other vectors")
+    except GateError as error:
+        return _bad_data(policy, str(error), reasons)
+    except Exception as error:  # a foreign object's __array__ may raise anything
+        return _bad_data(policy, f"the claim or its evidence can't be read ({type(error).__name__})", reasons)
+    return _decided(policy, gap, energy_gap, texts, reasons)
+
+
+def evaluate_text(
+    claim: str,
+    evidence: Sequence[str],
+    embedder: Embedder,
+    policy: Policy,
+    *,
+    domain: str | None = None,
+    override: bool = False,
+    oracle: Oracle | Sequence[Oracle] | None = None,
+) -> dict[str, Any]:
+    """Return the verdict on a claim and its evidence as texts, with the policy's own spans and directions.
+
+    A claim of several sentences is judged sentence by sentence: the worst verdict holds, and the reasons name its
+    sentence. Evidence longer than the model reads is split into sentences. Spans without a word and spans that the
+    model can't read are left out, and the reasons say so.
+
+    Raises:
+        GateError: the policy was learnt on another domain or with another model, or the model is missing.
+    """
+    model = embedder.fingerprint if policy.model_fingerprint else embedder.name
+    reasons = list(policy.usable(domain=domain, model=model, override=override))
+    try:
+        _require_readable(claim, evidence)
+        spans = _readable_spans(evidence, embedder, reasons)
+    except ModelMissingError:
+        raise
+    except GateError as error:
+        return _bad_data(policy, str(error), reasons)
+    parts = sentences(claim)
+    results = [_evaluated(part, spans, embedder, policy, reasons, oracle) for part in parts]
+    # Of equally severe sentences, the one with the most unsupported mass speaks.
+    worst = max(
+        range(len(results)),
+        key=lambda i: (SEVERITY[results[i]["verdict"]], results[i]["hallucination_energy"], -i),
+    )
+    if len(parts) > 1:
+        said = f"sentence {worst + 1} of {len(parts)} decides: {parts[worst]!r:.200}"
+        results[worst]["reasons"].insert(0, said)
+    return results[worst]
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, at least one; pieces without a word stay with the sentence before."""
+    found: list[str] = []
+    start = 0
+    for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
+        piece = text[start:end].strip()
+        if end < len(text) and _ABBREVIATION.search(piece):
+            continue
+        start = end
+        if _has_word(piece) or not found:
+            found.append(piece)
+        elif piece:
+            found[-1] = f"{found[-1]} {piece}"
+    # A text of one sentence is judged as given, so that no check of its characters is passed by.
+    return found if len(found) > 1 else [text]
+
+
+# -- measuring and deciding ----------------------------------------------------------------------
+
+
+def _policy(regime: Policy | str, tau_accept: float | None) -> Policy:
+    if isinstance(regime, Policy):
+        if tau_accept is not None:
+            raise GateError("tau_accept: got a policy as well; allowed: one of the two")
+        return regime
+    if regime == "fixed" and tau_accept is None:
+        return FIXED["strict"]
+    if regime not in ("adaptive", "fixed"):
+        raise GateError(f"regime: got {regime!r:.60}; allowed: adaptive, fixed, or a Policy")
+    tau = rounded(math.nan if tau_accept is None else tau_accept)
+    if math.isnan(tau):
+        raise GateError(
+            f"tau_accept: got {tau_accept!r:.60}; allowed: a finite number, or a Policy as regime"
+        )
+    label = f"tau{tau:g}".replace(".", "_").replace("+", "")
+    measure = "energy_gap" if regime == "adaptive" else "energy"
+    # A bare threshold was learnt by the caller, who knows where.
+    about = {"domain": "the caller's", "model": "the caller's"} if regime == "adaptive" else {}
+    return Policy.model_validate(
+        {"kind": regime, "label": label, "tau_accept": tau, "measure": measure} | about
+    )
+
+
+def _measured(
+    claim: ArrayLike, spans: ArrayLike, policy: Policy, oracle: Oracle | Sequence[Oracle] | None
+) -> Gap:
+    gap = energy_gap(claim, spans, policy.top_k, policy.rank_r, policy.oracle if oracle is None else oracle)
+    if not gap.claim.used:
+        raise GateError("there is no evidence")
+    return gap
+
+
+def _evaluated(
+    claim: str,
+    spans: Sequence[str],
+    embedder: Embedder,
+    policy: Policy,
+    reasons: Sequence[str],
+    oracle: Oracle | Sequence[Oracle] | None,
+) -> dict[str, Any]:
+    try:
+        if why := _unreadable(unread_by(embedder, [claim])[0]):
+            raise GateError(f"claim: {why}")
+        if not _has_word(claim):
+            raise GateError("claim: no words")
+        vectors = embedder.encode([claim, *spans])
+        gap = _measured(vectors[0], vectors[1:], policy, oracle)
+    except ModelMissingError:
+        raise
+    except GateError as error:
+        return _bad_data(policy, str(error), reasons)
+    return _decided(policy, gap, None, (claim, spans), reasons)
+
+
+def _decided(
+    policy: Policy,
+    gap: Gap,
+    given: float | None,
+    texts: tuple[str, Sequence[str]] | None,
+    notes: Sequence[str],
+) -> dict[str, Any]:
+    energy, own_gap = rounded(gap.claim.energy), rounded(gap.energy_gap)
+    used_gap = own_gap if given is None else rounded(given)
+    if not -1.0 <= used_gap <= 1.0:
+        return _bad_data(policy, "the energy gap given is no number from -1 to 1", notes)
+    value = used_gap if policy.measure == "energy_gap" else energy
+    verdict = policy.decide(value)
+    modes = _failure_modes(gap, value, policy)
+    checks = run_checks(texts[0], texts[1], _scores(gap, len(texts[1]))) if texts is not None else ()
+    fired = [check for check in checks if check.fired]
+    where = {"accept": "within", "review": "in the review band above", "reject": "above"}[verdict]
+    reasons = [
+        f"{policy.measure} {value:g} is {where} {policy.tau_accept:g} ({policy.name})",
+        *notes,
+        *(f"{mode['name']} ({mode['response']}): {mode['explanation']}" for mode in modes),
+        *([f"the gap was given; measured here it is {own_gap:g}"] if used_gap != own_gap else []),
+        *(f"{check.name}: {check.explanation}" for check in fired),
+    ]
+    collapsed = any(mode["response"] == "fallback" for mode in modes)
+    by_modes = [level for level in SEVERITY if any(mode["response"] == level for mode in modes)]
+    by_fallback = [FIXED["strict"].decide(energy)] if collapsed else []
+    return {
+        "verdict": severest(verdict, *by_modes, *by_fallback, *(check.severity for check in fired)),
+        "hallucination_energy": energy,
+        "energy_gap": used_gap,
+        "policy_applied": FIXED["strict"].name if collapsed else policy.name,
+        "oracle_energy": rounded(gap.oracle_energy),
+        "oracle_spread": rounded(gap.oracle_spread),
+        "reasons": reasons,
+        "checks": [check._asdict() | {"found": list(check.found)} for check in checks],
+        "failure_modes": modes,
+    }
+
+
+def _bad_data(policy: Policy, why: str, reasons: Sequence[str]) -> dict[str, Any]:
+    return {
+        "verdict": "reject",
+        "hallucination_energy": 1.0,
+        "energy_gap": 1.0,
+        "policy_applied": policy.name,
+        "oracle_energy": 0.0,
+        "oracle_spread": 0.0,
+        "reasons": [f"bad data: {why}", *reasons],
+        "checks": [],
+        "failure_modes": [],
+    }
+
+
+def _failure_modes(gap: Gap, value: float, policy: Policy) -> list[dict[str, str]]:
+    """Return the rows of the source's table that apply, in its order."""
+    found = []
+    if not value <= policy.tau_accept:
+        verdict = "review" if policy.decide(value) == "review" else "reject"
+        told = f"{value:g} of the claim is left unexplained, allowed are {policy.tau_accept:g}"
+        found.append(("semantic_overreach", verdict, told))
+    if policy.strict and (why := _laundered(gap)):
+        found.append(("provenance_failure", "reject", why))
+    if gap.exhausted:
+        told = f"the evidence leaves {gap.oracle_energy:g} of its own oracle unexplained, more than {EXHAUSTED:g}"
+        found.append(("evidence_exhaustion", "flag", told))
+    if not gap.claim.identity_error <= _COLLAPSED:
+        told = (
+            f"explained and unexplained part miss 1 by {gap.claim.identity_error:g}, more than {_COLLAPSED:g}"
+        )
+        found.append(("embedding_collapse", "fallback", told))
+    return [dict(zip(("name", "response", "explanation"), row, strict=True)) for row in found]
+
+
+def _laundered(gap: Gap) -> str:
+    """Return the sign that the citation was made for the claim, in words, or an empty string."""
+    energy, cosine = rounded(gap.claim.energy), rounded(gap.claim.scores[0])
+    if energy > _LOW:
+        return ""
+    if cosine >= _COPY:
+        return f"the claim is a copy of a span (cosine {cosine:g}): the citation may be the claim itself"
+    if gap.oracle_energy - energy > _LOW:
+        return (
+            f"the evidence explains the claim ({energy:g}) better than its own oracle ({gap.oracle_energy:g})"
+        )
+    return ""
+
+
+def _scores(gap: Gap, count: int) -> list[float]:
+    scores = [_UNUSED] * count
+    for index, score in zip(gap.claim.used, gap.claim.scores, strict=True):
+        scores[index] = score
+    return scores
+
+
+# -- texts that readers and the model can read ---------------------------------------------------
+
+
+def _require_readable(claim: object, evidence: object) -> None:
+    """Raise GateError for texts that a reader sees otherwise than the model."""
+    if isinstance(evidence, str | bytes) or not isinstance(evidence, Sequence | np.ndarray):
+        raise GateError(f"evidence: no list of texts but {type(evidence).__name__}")
+    for where, text in [("claim", claim), *((f"evidence {i}", span) for i, span in enumerate(evidence))]:
+        if not isinstance(text, str):
+            raise GateError(f"{where}: no text but {type(text).__name__}")
+        if len(text) > LONGEST_CLAIM:
+            raise GateError(
+                f"{where}: {len(text)} characters, more than the {LONGEST_CLAIM} that can be judged"
+            )
+        # A carriage return alone hides the text before it.
+        for character in "" if text.isascii() and text.isprintable() else set(text.replace("\r\n", "\n")):
+            if character in _BLANK or (
+                unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs", "Cn")
+                and character not in _JOINERS | {"\t", "\n"}
+            ):
+                raise GateError(f"{where}: a character that no reader sees, U+{ord(character):04X}")
+    if not _has_word(str(claim)):
+        raise GateError("claim: no words")
+
+
+def _readable_spans(evidence: Sequence[str], embedder: Embedder, reasons: list[str]) -> list[str]:
+    """Return the spans that can be judged, long ones in sentences; what is split or left out goes to ``reasons``."""
+    texts = [text for text in evidence if _has_word(text)]  # a table cell may have only a dash
+    spans: list[str] = []
+    split = unknown = 0
+    for text, unread in zip(texts, unread_by(embedder, texts), strict=True):
+        if unread.share > _MOST_UNKNOWN:
+            unknown += 1
+        elif unread.rest:
+            split += 1
+            spans += [part for sentence in sentences(text) for part in _parts(sentence, embedder)]
+        else:
+            spans.append(text)
+    told = {
+        f"of {len(evidence)} evidence texts longer than the model reads, split into sentences": split,
+        "evidence texts of words that the model does not know, left out": unknown,
+        "evidence texts without a word, left out": len(evidence) - len(texts),
+    }
+    reasons += [f"{count} {what}" for what, count in told.items() if count]
+    return spans
+
+
+def _parts(sentence: str, embedder: Embedder) -> list[str]:
+    """Return parts that the model reads whole."""
+    parts = []
+    while (rest := unread_by(embedder, [sentence])[0].rest) and len(rest) < len(sentence):
+        end = len(sentence) - len(rest)
+        # The window may end inside a word, which then belongs to the next part.
+        end = sentence.rfind(" ", 0, end + 1) if " " in sentence[: end + 1].strip() else end
+        parts.append(sentence[:end].strip())
+        sentence = sentence[end:].strip()
+    return [*parts, sentence]
+
+
+def _unreadable(unread: Unread) -> str:
+    """Return the reason why a claim with these unread parts can't be judged, or an empty string."""
+    for word in unread.words:
+        # Decorative signs change nothing; a sign may contain letters: ℃.
+        spelled = unicodedata.normalize("NFKC", word)
+        if any(char.isalnum() or unicodedata.category(char) in ("Sm", "Sc") for char in spelled):
+            return f"a word that the model does not know: {word!r:.80}"
+    if unread.share > _MOST_UNKNOWN:
+        return f"signs that the model does not know make up {unread.share:.0%} of it"
+    return f"longer than the model reads; unread: {unread.rest!r:.80}" if unread.rest else ""
+
+
+def _has_word(text: str) -> bool:
+    return any(map(str.isalnum, text))
