@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     R = TypeVar("R", bound=BaseModel)
 
 __all__ = [
-    "DEEPEST", "LONGEST_LINE", "RECORD", "InputError", "append_records", "appending", "first_problem", "input_lines",
+    "DEEPEST", "LONGEST_LINE", "RECORD", "InputError", "append_records", "appending", "cache_folder", "first_problem",
+    "input_lines",
     "locked", "now", "open_input", "read_input", "read_records", "require_writable", "strict_json", "write_atomically",
     "write_json",
 ]  # fmt: skip
@@ -207,6 +208,14 @@ def first_problem(error: ValidationError) -> str:
 def now() -> datetime.datetime:
     """Return the present time in UTC."""
     return datetime.datetime.now(datetime.UTC)
+
+
+def cache_folder() -> Path:
+    """Return the cache folder: ``SOLVENT_CACHE``, or ``solvent`` in ``XDG_CACHE_HOME`` or ``~/.cache``."""
+    if chosen := os.environ.get("SOLVENT_CACHE"):
+        return Path(chosen).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "solvent"
 
 
 # -- writing

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -33,12 +34,12 @@ from numpy.typing import ArrayLike, NDArray
 from solvent.gate.data import Sample, other_page, same_page, split_by_group
 from solvent.gate.embedding import Embedder
 from solvent.gate.energy import EXHAUSTED, RANK_R, TOP_K, Gap, GateError, energy_gap
-from solvent.gate.policy import DECIMALS, Policy, apply_adaptive_policy_gap, rounded
+from solvent.gate.policy import DECIMALS, SEVERITY, Policy, apply_adaptive_policy_gap, rounded
 
 __all__ = [
     "CONFIDENCE", "PERCENTILES", "Item", "Measured", "adaptive_policies", "auroc", "budget_policies", "checklist",
     "control_threshold", "fewest_negatives", "held_out", "measured", "oracle_policy", "percentile_thresholds",
-    "sample_sha256", "upper_bound",
+    "sample_sha256", "summary", "upper_bound",
 ]  # fmt: skip
 
 PERCENTILES = (1.0, 5.0, 10.0, 20.0, 30.0)
@@ -147,6 +148,31 @@ def held_out(
         p: (float(np.mean(s)), float(np.quantile(s, 0.025)), float(np.quantile(s, 0.975)))
         for p, s in shares.items()
     }
+
+
+def summary(
+    rows: Sequence[Measured], percentiles: Sequence[float] = PERCENTILES, seed: int = 0
+) -> dict[str, dict[str, Any]]:
+    """Return for ``P10`` and its like the threshold, the verdicts on the claims themselves, and the shares accepted.
+
+    ``held_out`` is mean, low and high of ``held_out``; ``random`` and ``hard`` are (accepted, count) of the claims with
+    mismatched evidence.
+    """
+    gaps = [row.energy_gap for row in rows]
+    shares = held_out(rows, percentiles, seed)
+    found = {}
+    for p, tau in percentile_thresholds(gaps, percentiles).items():
+        verdicts = Counter(apply_adaptive_policy_gap(gap, tau) for gap in gaps)
+        others = {
+            kind: [g for row in rows if (g := getattr(row, f"{kind}_gap")) is not None] for kind in KINDS
+        }
+        found[_label("P", p)] = {
+            "tau_accept": tau,
+            "verdicts": {verdict: verdicts[verdict] for verdict in SEVERITY},
+            "held_out": shares.get(p),
+            **{kind: (sum(gap <= tau for gap in some), len(some)) for kind, some in others.items()},
+        }
+    return found
 
 
 def upper_bound(successes: int, trials: int) -> float:

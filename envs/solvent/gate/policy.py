@@ -30,7 +30,7 @@ from solvent.gate.energy import RANK_R, TOP_K, GateError
 
 __all__ = [
     "ANY", "DECIMALS", "FIXED", "SEVERITY", "Policy", "Verdict", "apply_adaptive_policy_gap", "load_policies",
-    "review_limit", "rounded", "severest",
+    "policy_named", "review_limit", "rounded", "severest",
 ]  # fmt: skip
 
 Verdict = Literal["accept", "review", "reject"]
@@ -199,6 +199,20 @@ def load_policies(path: str | os.PathLike[str]) -> dict[str, Policy]:
             f"{path}: holds no policy; allowed: what `solvent gate policy` or `sweep` has written"
         )
     return found
+
+
+def policy_named(name: str, policies: Mapping[str, Policy]) -> Policy:
+    """Return a fixed policy by its label, or one of ``policies`` by name or label, of the latest version.
+
+    Raises:
+        GateError: there is none.
+    """
+    if name in FIXED:
+        return FIXED[name]
+    found = [policy for policy in policies.values() if name in (policy.name, policy.label)]
+    if not found:
+        raise GateError(f"policy: got {name!r:.80}; allowed: {', '.join([*FIXED, *policies])}")
+    return max(found, key=lambda policy: policy.version)
 
 
 def _fixed(label: str, tau: float, *, strict: bool = False) -> Policy:

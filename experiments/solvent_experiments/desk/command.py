@@ -11,7 +11,7 @@ import typer
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import say
 
-COSTS, VERDICTS, SCORES = "solvent_costs.db", "solvent_gate.db", Path("scores.jsonl")
+COSTS, VERDICTS, SCORES = "solvent_costs.db", Path("gate_reviews"), Path("scores.jsonl")
 
 
 def desk(
@@ -24,14 +24,10 @@ def desk(
             help=f"Store of costs, for the proposals.  [default: {COSTS}, if it is there]",
         ),
     ] = None,
-    gate_store: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH|URL",
-            show_default=False,
-            help=f"Store of the gate's verdicts, for the reviews.  [default: {VERDICTS}, if it is there]",
-        ),
-    ] = None,
+    reviews: Annotated[
+        Path,
+        typer.Option(metavar="DIR", help="Folder of the gate's verdicts, for the reviews, if it is there."),
+    ] = VERDICTS,
     responses: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A transcript whose responses are to be labelled.")
     ] = None,
@@ -54,20 +50,17 @@ def desk(
     - `solvent desk --store postgresql://user@db.example.org/lab --responses transcript.jsonl`
     """
     from solvent.energy.costs import CostStore
-    from solvent.gate.store import VerdictStore
+    from solvent.gate.reviews import Reviews as Verdicts
     from solvent_experiments.desk.app import LOOPBACK, Desk, listen
     from solvent_experiments.desk.queues import Proposals, Queue, Responses, Reviews
 
     place = store or (COSTS if Path(COSTS).exists() else None)
-    gate = gate_store or (VERDICTS if Path(VERDICTS).exists() else None)
     queues: list[Queue] = [Proposals(CostStore(place, create=False))] if place else []
-    queues += [Reviews(VerdictStore(gate))] if gate else []
+    queues += [Reviews(Verdicts(reviews))] if (reviews / "verdicts.jsonl").is_file() else []
     queues += [Responses(responses, scores)] if responses else []
     if not queues:
-        allowed = "--store, --gate-store, --responses"
-        raise ConfigError(
-            f"nothing to review: no {COSTS} and no {VERDICTS} in this folder; allowed: {allowed}"
-        )
+        allowed = "--store, --reviews, --responses"
+        raise ConfigError(f"nothing to review: no {COSTS}, and no verdicts in {reviews}; allowed: {allowed}")
     try:
         listening = listen(port)
     except OSError as error:

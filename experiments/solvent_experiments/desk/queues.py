@@ -15,9 +15,8 @@ from solvent.adequacy.transcripts import read_turns
 from solvent.energy.costs import CostStore, EnergyCostProposal, ProposalError
 from solvent.energy.costs.rules import allowed_costs
 from solvent.files import append_records, read_records
-from solvent.gate.errors import GateError
-from solvent.gate.judged import Judged
-from solvent.gate.store import DecidedError, VerdictStore
+from solvent.gate.reviews import DecidedError
+from solvent.gate.reviews import Reviews as Verdicts
 
 __all__ = ["Decided", "Field", "Item", "Proposals", "Queue", "Responses", "Reviews", "Row"]
 
@@ -146,28 +145,29 @@ def _proposed(row: EnergyCostProposal) -> str:
 
 
 class Reviews:
-    """Claims that the gate put under review."""
+    """Claims that the gate put under review; first those whose decision would move the threshold most."""
 
     name, title = "reviews", "Gate reviews"
 
-    def __init__(self, store: VerdictStore) -> None:
-        self._store, self.place = store, store.place
+    def __init__(self, verdicts: Verdicts) -> None:
+        self._verdicts, self.place = verdicts, str(verdicts.folder)
 
     def waiting(self) -> Sequence[Row]:
-        return [Row(row.id, row.name, row.claim[:160]) for row in self._store.waiting()]
+        rows = self._verdicts.waiting(by_influence=True)
+        return [Row(row.id, row.claim_id, row.claim[:160]) for row in rows]
 
     def item(self, key: str) -> Item:
-        row = self._found(key)
-        made = row.decision
+        row, made = self._verdicts.find(key), self._verdicts.decisions().get(key)
         decided = "" if made is None else f"{made.choice} by {made.who}: {made.why}"
         choices = [("accept", "Accept: the evidence supports the claim"), ("decline", "Decline")]
+        open_ = row.verdict == "review" and not decided
         return Item(
-            title=f"Review of {row.name}",
+            title=f"Review of {row.claim_id}",
             said=row.claim,
             facts=[
-                ("Verdict", f"{row.verdict} by {row.policy.name}"),
-                ("Reasons", "; ".join(row.result["reasons"])),
-                ("Energy", f"{row.result['hallucination_energy']:.4f}"),
+                ("Verdict", f"{row.verdict} by {row.policy_applied}"),
+                ("Reasons", "; ".join(row.reasons)),
+                ("Energy", f"{row.hallucination_energy:.4f}"),
                 ("Gap", f"{row.energy_gap:.4f}"),
                 ("Accepts up to", f"{row.policy.tau_accept:.4f}"),
                 ("Reviews up to", f"{row.policy.tau_review:.4f}"),
@@ -176,24 +176,15 @@ class Reviews:
             ],
             parts=[("Evidence", "\n".join(row.evidence))],
             decided=decided,
-            fields=[Field("decision", "Decision", choices)]
-            if row.verdict == "review" and not decided
-            else [],
+            fields=[Field("decision", "Decision", choices)] if open_ else [],
         )
 
     def decide(self, key: str, form: Mapping[str, str]) -> None:
-        row = self._found(key)
         try:
-            self._store.decide(row.id, form.get("decision", ""), who=form["who"], why=form["why"])
+            self._verdicts.decide(key, form.get("decision", ""), who=form["who"], why=form["why"])
         except DecidedError as error:
             made = error.decision
             raise Decided(f"{made.choice} by {made.who}: {made.why}") from None
-
-    def _found(self, key: str) -> Judged:
-        try:
-            return self._store.find(key)
-        except GateError as error:
-            raise LookupError(str(error)) from None
 
 
 EPAD = (

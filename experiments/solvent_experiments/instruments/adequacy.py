@@ -169,7 +169,7 @@ def judge(
     from solvent.adequacy.judge import Judge
     from solvent.adequacy.records import Ratings
     from solvent.chat import ChatError, ChatSettings, EndpointError
-    from solvent.gate.cache import cache_folder
+    from solvent.files import cache_folder
 
     key, further = os.environ.get(KEY_VARIABLE, "").strip() or None, json_object("--options", options)
     settings = ChatSettings(url, model, key, timeout=timeout, requests=requests, options=further)

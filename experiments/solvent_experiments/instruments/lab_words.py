@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.adequacy import calls_of, correction_for, score
-from solvent.gate.calibration import oracle_policy, percentile_thresholds, sample_sha256
+from solvent.gate.calibration import adaptive_policies, oracle_policy
+from solvent.gate.checks import run_checks
 from solvent.gate.embedding import Embedder
-from solvent.gate.measurement import gram_energy
-from solvent.gate.number_check import missing
+from solvent.gate.energy import gram_energy
 from solvent.gate.policy import FIXED, Policy
 from solvent.lab.draws import fixed_points
 from solvent.lab.mechanisms.adequacy import LOGGED, RULES
@@ -179,7 +179,7 @@ def measure(
     vectors = lab_vectors(words, embedder, lambda: tick("embedding the sentences"))
     contains = []
     for spans, findings in zip(words.spans, words.findings, strict=True):
-        contains.append([[not missing(finding, [span]) for span in spans] for finding in findings])
+        contains.append([[not _number_missing(finding, span) for span in spans] for finding in findings])
         tick("reading the numbers")
     rules, negatives = rules_on_findings(params, words)
     measured = rounded(
@@ -199,6 +199,10 @@ def measure(
     measured.about["source_policies"] = [list(policy) for policy in source]
     measured.about["domain"] = domain_report(sample, policies)
     return measured
+
+
+def _number_missing(finding: str, span: str) -> bool:
+    return next(check.fired for check in run_checks(finding, [span]) if check.name == "numbers")
 
 
 def _description(params: LabParams, catalogue: Catalogue, embedder: Any) -> dict[str, Any]:
@@ -330,14 +334,14 @@ def domain_sample(
         own = gram[np.ix_(spans, spans)]
         for wording, named in itertools.product(range(len(WORDINGS)), range(classes)):
             row = finding_row(n_doses * bins, wording, named, classes)
-            energy = gram_energy(gram[row, spans], own, MOST_SPANS, MOST_SPANS).energy
+            energy = gram_energy(gram[row, spans], own, MOST_SPANS, MOST_SPANS)
             unsupported = not measured.contains[compound][row - measured.contains.shape[2], spans].any()
             kind = WRONG if named != page.named else int(wording >= page.strength)
             rows.append((i, kind, wording, energy, unsupported))
             if vectors is not None and named == page.named and n_compounds > 1:
                 other = (compound + 1 + turn % (n_compounds - 1)) % n_compounds
                 cross = vectors[compound, spans] @ vectors[other, row]
-                energy = gram_energy(cross, own, MOST_SPANS, MOST_SPANS).energy
+                energy = gram_energy(cross, own, MOST_SPANS, MOST_SPANS)
                 rows.append((i, OFF_COMPOUND, wording, energy, unsupported))
     page_of, kind_of, wording_of, energies, missing_in = zip(*rows, strict=True)
     return Claimed(
@@ -348,7 +352,7 @@ def domain_sample(
 def learn_policies(sample: Claimed, model: str, fingerprint: str) -> tuple[LevelPolicy, ...]:
     """Return the lab's adaptive policies, learnt on the even pages of a sample."""
     energies = sample.energy[(sample.page % 2 == 0) & (sample.kind != OFF_COMPOUND)]
-    about = {"model": model, "model_fingerprint": fingerprint, "oracle": "none", "rank_r": MOST_SPANS}
+    about = {"domain": DOMAIN, "model": model, "model_fingerprint": fingerprint, "rank_r": MOST_SPANS}
     return _of_level(_adaptive(energies, about))
 
 
@@ -366,40 +370,25 @@ def learn_source_policies(
     for page, gram in zip(pages[::2], itertools.cycle(measured.gram), strict=False):
         spans = page.rows(n_doses, bins, classes)
         own = gram[np.ix_(spans, spans)]
-        oracles.append(gram_energy(own[0], own, MOST_SPANS, RANK).energy)
-        gaps += [
-            gram_energy(cross, own, MOST_SPANS, RANK).energy - oracles[-1] for cross in gram[first:, spans]
-        ]
+        oracles.append(gram_energy(own[0], own, MOST_SPANS, RANK))
+        gaps += [gram_energy(cross, own, MOST_SPANS, RANK) - oracles[-1] for cross in gram[first:, spans]]
     about = {
+        "domain": DOMAIN,
         "model": measured.about["model"],
         "model_fingerprint": measured.about["model_sha256"],
-        "oracle": "first",
-        "rank_r": RANK,
     }
     fixed = [FIXED[level.partition(".")[2]] for level in FIXED_POLICIES]
     relative = [
-        oracle_policy(oracles, domain=DOMAIN, k=float(level.rpartition("k")[2]), top_k=MOST_SPANS, **about)
-        for level in ORACLE_POLICIES
+        oracle_policy(oracles, k=float(level.rpartition("k")[2]), **about) for level in ORACLE_POLICIES
     ]
     return _of_level([*_adaptive(np.array(gaps), about), *fixed, *relative])
 
 
 def _adaptive(values: Floats, about: Mapping[str, Any]) -> list[Policy]:
     """Return the adaptive policies at the percentiles of ``values``; ``about`` says how they were measured."""
-    percentiles = {level: float(level.rpartition("P")[2]) for level in GATE_POLICIES}
-    thresholds = percentile_thresholds(values, list(percentiles.values()))
-    return [
-        Policy.learnt(
-            level.partition(".")[2],
-            thresholds[percentile],
-            domain=DOMAIN,
-            top_k=MOST_SPANS,
-            calibration_sha256=sample_sha256(values),
-            calibration_count=len(values),
-            **about,
-        )
-        for level, percentile in percentiles.items()
-    ]
+    percentiles = [float(level.rpartition("P")[2]) for level in GATE_POLICIES]
+    made = {policy.label: policy for policy in adaptive_policies(values, percentiles, **about)}
+    return [made[level.partition(".")[2]] for level in GATE_POLICIES]
 
 
 def _of_level(policies: Sequence[Policy]) -> tuple[LevelPolicy, ...]:

@@ -1,0 +1,43 @@
+"""The figure of a gate's sweep: the gaps of a domain's claims, and the thresholds learnt from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from solvent.gate.calibration import Measured
+from solvent_experiments.figures.style import GREY, INK, OCHRE, TEAL, new_figure, save, styled
+
+__all__ = ["draw_sweep"]
+
+
+def draw_sweep(rows: Sequence[Measured], thresholds: Mapping[str, float], path: Path) -> None:
+    """Draw the shares of claims up to each energy gap, with their own and with mismatched evidence."""
+    series = {
+        "own evidence": (TEAL, [row.energy_gap for row in rows]),
+        "other evidence of the same page": (
+            OCHRE,
+            [row.hard_gap for row in rows if row.hard_gap is not None],
+        ),
+        "evidence of another page": (GREY, [row.random_gap for row in rows if row.random_gap is not None]),
+    }
+    with styled():
+        figure = new_figure(2.6)
+        axes = figure.subplots()
+        for name, (colour, gaps) in series.items():
+            if gaps:
+                shares = np.arange(1, len(gaps) + 1) / len(gaps)
+                axes.step(np.sort(gaps), shares, where="post", color=colour, label=f"{name} ({len(gaps)})")
+        for name, tau in thresholds.items():
+            axes.axvline(tau, color=INK, linewidth=0.6, linestyle=":")
+            axes.text(tau, 1.02, name, ha="center", va="bottom", fontsize="small")
+        axes.set_xlabel(
+            "energy gap: share of the claim that its evidence leaves unexplained, above the oracle's"
+        )
+        axes.set_ylabel("share of claims up to this gap")
+        axes.set_xlim(-0.05, 1.05)
+        axes.legend(loc="lower right", frameon=False)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save(figure, path.with_suffix(""), ("png",))
