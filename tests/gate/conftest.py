@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import json
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from solvent.gate.datasets import load_dataset, same_page
+from solvent.gate.data import load_dataset, same_page
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("SOLVENT_DATA") or ROOT.parent / "shared" / "data")
@@ -47,14 +46,6 @@ def words():
     return WordEmbedder()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory):
-    """No vector of a test ends in the user's cache, and what one test has embedded the next need not."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SOLVENT_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture
 def public_data(request):
     """Samples of published data sets; never part of the repository. The report says which tests wanted them."""
@@ -62,14 +53,6 @@ def public_data(request):
     if not DATA.is_dir():
         pytest.skip(f"no published data in {DATA}: set SOLVENT_DATA to its folder")
     return DATA
-
-
-@pytest.fixture
-def cmu(public_data):
-    """BEGIN's dialogues about films, whose evidence is up to eighteen sentences."""
-    found = load_dataset(public_data / "begin" / "norm.jsonl")
-    own = tuple(sample for sample in found.samples if sample.id.startswith("begin_dev_cmu"))
-    return dataclasses.replace(found, samples=own)
 
 
 @pytest.fixture
@@ -86,19 +69,17 @@ def feverous_pages(public_data, tmp_path):
             out.write(json.dumps(record | {"page": named[record["id"]]}) + "\n")
     found = load_dataset(path)
     groups = {hard.group for hard in same_page(found.samples, 0) if hard is not None}
-    own = tuple(sample for sample in found.samples if sample.group in groups)
-    return dataclasses.replace(found, samples=own)
+    return [sample for sample in found.samples if sample.group in groups]
 
 
 @pytest.fixture(scope="session")
-def embedder(tmp_path_factory):
-    """The real model, its vectors kept for this run alone."""
+def embedder():
+    """The real model."""
     pytest.importorskip("sentence_transformers", reason="the extra `gate` is not installed")
-    from solvent.gate.embedding import SentenceEmbedder
-    from solvent.gate.errors import ModelMissingError
+    from solvent.gate.embedding import ModelMissingError, SentenceEmbedder
 
     try:
-        return SentenceEmbedder(cache=tmp_path_factory.mktemp("vectors"))
+        return SentenceEmbedder()
     except ModelMissingError as error:
         pytest.skip(str(error))
 
@@ -117,38 +98,10 @@ def written(tmp_path):
     return write
 
 
-THINGS = [
-    "lamp",
-    "river",
-    "stone",
-    "violin",
-    "harbour",
-    "copper",
-    "garden",
-    "engine",
-    "window",
-    "mountain",
-    "bridge",
-    "pepper",
-    "candle",
-    "forest",
-    "planet",
-    "mirror",
-    "island",
-    "winter",
-    "carpet",
-    "silver",
-    "pencil",
-    "market",
-    "desert",
-    "orchid",
-    "tunnel",
-    "falcon",
-    "marble",
-    "ribbon",
-    "anchor",
-    "thunder",
-]
+THINGS = (
+    "lamp river stone violin harbour copper garden engine window mountain bridge pepper candle forest planet mirror "
+    "island winter carpet silver pencil market desert orchid tunnel falcon marble ribbon anchor thunder"
+).split()
 
 
 def small_set(size=30):

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from solvent.gate.measurement import hallucination_energy
+from solvent.gate.energy import hallucination_energy
 from solvent.lab.mechanisms.gate import add_direction, in_millionths, verdict_on
 from solvent.lab.params import PRESETS
 from solvent.lab.words.catalogue import load_catalogue

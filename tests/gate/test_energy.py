@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.gate import measurement
-from solvent.gate.energy import energy_gap, hallucination_energy
-from solvent.gate.errors import GateError
+from solvent.gate.energy import GateError, energy_gap, gram_energy, hallucination_energy
 
 
 def _units(seed, n, d=16):
@@ -26,12 +24,48 @@ def test_energy_is_the_documents_formula(seed, n, top_k, rank):
     assert found.identity_error < 1e-5
 
 
-@given(st.integers(0, 10_000), st.integers(1, 20), st.sampled_from(["first", "medoid", "none"]))
-def test_gap_equals_the_former_form(seed, n, oracle):
+@given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 12))
+def test_inner_products_give_the_same_energy(seed, n, rank):
     claim, spans = _units(seed, 1)[0], _units(seed + 1, n)
-    new, old = energy_gap(claim, spans, oracle=oracle), measurement.oracle_gap(claim, spans, oracle=oracle)
-    assert new.energy_gap == pytest.approx(old.energy_gap, abs=1e-12)
-    assert new.claim.used == old.claim.used
+    found = hallucination_energy(claim, spans, 12, rank).energy
+    assert gram_energy(spans @ claim, spans @ spans.T, 12, rank) == pytest.approx(found, abs=1e-6)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 20))
+def test_first_span_is_the_oracle_by_default(seed, n):
+    claim, spans = _units(seed, 1)[0], _units(seed + 1, n)
+    own = hallucination_energy(spans[0], spans).energy
+    found = energy_gap(claim, spans)
+    assert found.oracle_energy == pytest.approx(own, abs=1e-12)
+    assert found.energy_gap == pytest.approx(found.claim.energy - own, abs=1e-12)
+    assert found.exhausted == (own > 0.01)
+    if n <= 8:  # no more spans than directions
+        assert own == pytest.approx(0.0, abs=1e-9)
+
+
+def test_medoid_is_the_span_nearest_to_all():
+    spans = _units(3, 12)
+    medoid = spans[np.argmax((spans @ spans.T).mean(axis=1))]
+    found = energy_gap(_units(0, 1)[0], spans, oracle="medoid")
+    assert found.oracle_energy == pytest.approx(hallucination_energy(medoid, spans).energy)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 20))
+def test_order_of_the_spans_changes_nothing(seed, n):
+    claim, spans = _units(seed, 1)[0], _units(seed + 1, n)
+    turned = np.random.default_rng(seed).permutation(spans)
+    one, other = (hallucination_energy(claim, rows).energy for rows in (spans, turned))
+    assert one == pytest.approx(other, abs=1e-9)
+
+
+def test_directions_below_the_cut_explain_nothing():
+    claim, base = np.eye(4)[1], np.eye(4)[0]
+    near = base + 1e-6 * claim
+    spans = np.array([base, near / np.linalg.norm(near)])
+    assert hallucination_energy(claim, spans).rank == 1
+    near = base + 1e-3 * claim
+    spans = np.array([base, near / np.linalg.norm(near)])
+    assert hallucination_energy(claim, spans).energy == pytest.approx(0.0, abs=1e-9)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 7))

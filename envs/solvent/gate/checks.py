@@ -70,7 +70,7 @@ _MONTH = re.compile(
     r"\b(?:(Jan|Feb|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(?:uary|ruary|il|e|y|ust|t|tember|ober|ember)?\b"
     r"|(?:(?<=\d )|(?<=th )|(?<=in )|(?<=of )|(?<=since ))(Mar|May)(?:ch)?\b|(Mar|May)(?:ch)?(?=\.? \d))"
 )
-_GROUPED = re.compile(r"(?<=\d)[,\u00a0\u202f ](?=\d{3}\b)")
+_GROUPED = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d{3}\b)")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _NEGATION = re.compile(
@@ -83,7 +83,7 @@ _NOT_MEANT = re.compile(
     re.IGNORECASE,
 )
 # Single quotes need two words or more, because an apostrophe looks the same.
-_QUOTED = re.compile(r""""([^"]+)"|(?<!\w)'(\w[^'"]*\s(?:[^'"]|'(?=\w))*)'(?!\w)""")
+_QUOTED = re.compile(r""""([^"]+)"|(?<!\w)'(\w[^'"]{0,40}\s(?:[^'"]|'(?=\w)){0,200})'(?!\w)""")
 _ELLIPSIS = re.compile(r"\.{3,}|\u2026|\[[^\]\[]*\]")
 _CLAUSE_END = re.compile(
     r"(?<=[.!?])\s+|[,;:](?=\s)| - |\b(?:but|although|though|while|whereas|however)\b", re.IGNORECASE
@@ -208,16 +208,16 @@ def _content(text: str) -> dict[str, str]:
 
 def _conflict(claim: str, span: str) -> list[str]:
     """Return the first clause of the claim and its nearest clause of the span if one of them is negated."""
-    ours, theirs = _clauses(claim), _clauses(span)
-    for clause in ours:
-        words = _content(clause).keys()
-        shared = [len(words & _content(other).keys()) for other in theirs]
+    theirs = [(_content(other).keys(), _negated(other), other) for other in _clauses(span)]
+    for clause in _clauses(claim):
+        words, negated = _content(clause).keys(), _negated(clause)
+        shared = [len(words & other) for other, *_ in theirs]
         most = max(shared, default=0)
         if most < max(2 if len(words) > 1 else 1, 0.5 * len(words)):
             continue
         nearest = [other for other, common in zip(theirs, shared, strict=True) if common == most]
-        if all(_negated(other) != _negated(clause) for other in nearest):
-            return [clause.strip(), nearest[0].strip()]
+        if all(other_negated != negated for _, other_negated, _ in nearest):
+            return [clause.strip(), nearest[0][2].strip()]
     return []
 
 
