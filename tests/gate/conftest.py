@@ -98,10 +98,11 @@ def written(tmp_path):
     return write
 
 
-THINGS = (
-    "lamp river stone violin harbour copper garden engine window mountain bridge pepper candle forest planet mirror "
-    "island winter carpet silver pencil market desert orchid tunnel falcon marble ribbon anchor thunder"
-).split()
+WORDS = """
+    lamp river stone violin harbour copper garden engine window mountain bridge pepper candle forest planet mirror
+    island winter carpet silver pencil market desert orchid tunnel falcon marble ribbon anchor thunder
+"""
+THINGS = WORDS.split()
 
 
 def small_set(size=30):

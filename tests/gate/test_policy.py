@@ -12,7 +12,13 @@ from pydantic import ValidationError
 from solvent.files import InputError, append_records
 from solvent.gate.energy import GateError
 from solvent.gate.policy import (
-    FIXED, Policy, apply_adaptive_policy_gap, load_policies, policy_named, rounded, severest,
+    FIXED,
+    Policy,
+    apply_adaptive_policy_gap,
+    load_policies,
+    policy_named,
+    rounded,
+    severest,
 )  # fmt: skip
 
 LEARNT = {"kind": "adaptive", "label": "P10", "tau_accept": 0.4559, "domain": "mills", "model": "mini"}

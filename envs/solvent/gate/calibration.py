@@ -38,7 +38,7 @@ from solvent.gate.policy import DECIMALS, SEVERITY, Policy, apply_adaptive_polic
 
 __all__ = [
     "CONFIDENCE", "PERCENTILES", "Item", "Measured", "adaptive_policies", "auroc", "budget_policies", "checklist",
-    "control_threshold", "fewest_negatives", "held_out", "measured", "oracle_policy", "percentile_thresholds",
+    "control_threshold", "fewest_negatives", "held_out", "label_of", "measured", "oracle_policy", "percentile_thresholds",
     "sample_sha256", "summary", "upper_bound",
 ]  # fmt: skip
 
@@ -166,7 +166,7 @@ def summary(
         others = {
             kind: [g for row in rows if (g := getattr(row, f"{kind}_gap")) is not None] for kind in KINDS
         }
-        found[_label("P", p)] = {
+        found[label_of("P", p)] = {
             "tau_accept": tau,
             "verdicts": {verdict: verdicts[verdict] for verdict in SEVERITY},
             "held_out": shares.get(p),
@@ -219,7 +219,7 @@ def adaptive_policies(
     sample = {"calibration_sha256": sample_sha256(gaps), "calibration_count": int(np.size(gaps))}
     return [
         Policy.model_validate(
-            {"kind": "adaptive", "label": _label("P", p), "tau_accept": tau} | sample | about
+            {"kind": "adaptive", "label": label_of("P", p), "tau_accept": tau} | sample | about
         )
         for p, tau in percentile_thresholds(gaps, percentiles).items()
     ]
@@ -233,7 +233,7 @@ def oracle_policy(oracle_energies: ArrayLike, k: float = 2.0, **about: Any) -> P
     mean, reach = float(x.mean()), k * float(x.std(ddof=1))
     own = {
         "kind": "oracle",
-        "label": _label("k", k),
+        "label": label_of("k", k),
         "measure": "energy",
         "tau_accept": mean + reach,
         "tau_review": mean + 1.25 * reach,
@@ -265,7 +265,7 @@ def budget_policies(rows: Sequence[Measured], budget: float, seed: int, **about:
         passed_others = sum(gap <= tau for gap in others)
         own = {
             "kind": "adaptive",
-            "label": f"{_label('FA', 100.0 * budget)}.{kind}",
+            "label": f"{label_of('FA', 100.0 * budget)}.{kind}",
             "tau_accept": tau,
             "calibration_sha256": sample_sha256(gaps[learn]),
             "calibration_count": len(learn),
@@ -277,8 +277,8 @@ def budget_policies(rows: Sequence[Measured], budget: float, seed: int, **about:
     return found
 
 
-def _label(prefix: str, number: float) -> str:
-    # Dots separate the parts of a policy's name.
+def label_of(prefix: str, number: float) -> str:
+    """Return ``P10``, or ``P2_5``: dots separate the parts of a policy's name."""
     return f"{prefix}{number:g}".replace(".", "_")
 
 

@@ -185,7 +185,8 @@ class WikiPages:
         found = self._page(page).get(key)
         if found is None or not key.startswith("cell"):
             return found
-        headers = [self._page(page).get(other["key"]) for other in map(_ELEMENT.fullmatch, context) if other]
+        named = [other["key"] for other in map(_ELEMENT.fullmatch, context) if other]
+        headers = [self._page(page).get(key) for key in named if key.startswith("header_cell")]
         return ": ".join(filter(None, (" ".join(filter(None, headers)), found)))
 
     def _read(self, title: str) -> dict[str, str]:
@@ -227,7 +228,7 @@ def _without_links(text: str) -> str:
 def _feverous(sets: list[Any], pages: WikiPages | None) -> tuple[list[str], list[str]]:
     """Return texts and pages of the first set; the size of the union would reveal the number of annotators."""
     first = sets[0]
-    content = first.get("content", []) if isinstance(first, dict) else None
+    content = first.get("content") if isinstance(first, dict) else None
     context = (first.get("context") if isinstance(first, dict) else None) or {}
     if not isinstance(content, list) or not all(isinstance(name, str) for name in content):
         raise GateError(

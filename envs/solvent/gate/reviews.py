@@ -38,6 +38,7 @@ from solvent.gate.calibration import (
     CONFIDENCE,
     control_threshold,
     fewest_negatives,
+    label_of,
     percentile_thresholds,
     sample_sha256,
 )  # fmt: skip
@@ -278,7 +279,7 @@ def learn(rows: Sequence[Judged], decisions: dict[str, Decision], budget: float 
 
 def _learnt(base: Judged, declined: Sequence[float], budget: float) -> Policy:
     """Return the policy of a learnt threshold; one that was itself learnt from reviews gets the next version."""
-    own, label = base.policy, f"FA{100 * budget:g}.reviews".replace("0.", "0_", 1)
+    own, label = base.policy, f"{label_of('FA', 100.0 * budget)}.reviews"
     fields: dict[str, Any] = {
         "kind": "adaptive",
         "label": label,

