@@ -171,20 +171,18 @@ class Clerk:
     def judge(self) -> None:
         """Judge the answers against what was read for them; reviews wait in the store."""
         from solvent.gate import FIXED, GateError, SentenceEmbedder
-        from solvent.gate.datasets import Sample
-        from solvent.gate.judging import judge
-        from solvent.gate.store import VerdictStore
+        from solvent.gate.data import Sample
+        from solvent.gate.reviews import Reviews, judge
 
-        samples = [Sample(sender, said, evidence, None, sender) for sender, said, evidence in self.answers]
+        samples = [Sample(sender, said, evidence) for sender, said, evidence in self.answers]
         try:
             judged = judge(samples, SentenceEmbedder(), FIXED["standard"], domain="ferry")
         except GateError as missing:
             print(f"no verdicts: {missing}")
             return
-        with VerdictStore(self.folder / "solvent_gate.db", create=True) as verdicts:
-            judged = verdicts.record(judged)
+        Reviews(self.folder / "gate_reviews").record(judged)
         for row in judged:
-            print(f"{row.verdict}: {row.claim} ({'; '.join(row.result['reasons'])})")
+            print(f"{row.verdict}: {row.claim} ({'; '.join(row.reasons)})")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -215,13 +213,12 @@ def main(arguments: list[str] | None = None) -> None:
     clerk.judge()
     print(f"written to {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
     at = shlex.quote(str(folder))
-    gate = f" --gate-store {at}/solvent_gate.db" if (folder / "solvent_gate.db").exists() else ""
     print(f"""next:
   solvent proposals list --store {at}/solvent_costs.db
-  solvent gate reviews --store {at}/solvent_gate.db
+  solvent gate reviews --store {at}/gate_reviews
   solvent adequacy score {at}/transcript.jsonl --out {at}/scores.jsonl
 to decide on a page, and to label the answers:
-  solvent desk --store {at}/solvent_costs.db{gate} --responses {at}/transcript.jsonl --scores {at}/scores.jsonl""")
+  solvent desk --store {at}/solvent_costs.db --reviews {at}/gate_reviews --responses {at}/transcript.jsonl --scores {at}/scores.jsonl""")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import pytest
 
 from solvent import LabEnv
 from solvent.gate.checks import run_checks
-from solvent.gate.measurement import gram_energy
+from solvent.gate.energy import gram_energy
 from solvent.lab.compiled import compiled
 from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.mechanisms.assay import AssayParams
@@ -276,10 +276,7 @@ def residuals(tables, m, readouts, fit, bins, classes, doses):
     own = gram[np.ix_(rows, rows)]
     return np.array(
         [
-            [
-                gram_energy(gram[finding_row(n, w, k, classes), rows], own, 12, 12).energy
-                for k in range(classes)
-            ]
+            [gram_energy(gram[finding_row(n, w, k, classes), rows], own, 12, 12) for k in range(classes)]
             for w in range(3)
         ]
     )

@@ -11,7 +11,7 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 from solvent import LabEnv, ParamError
-from solvent.gate.measurement import gram_energy
+from solvent.gate.energy import gram_energy
 from solvent.lab.batch import resolve_params
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import Verb
@@ -54,7 +54,7 @@ def test_energies_are_those_of_the_gates_own_measurement(seed):
                 continue
             row = finding_row(readouts, wording, named, classes)
             gram = tables.gram[m]
-            energy = gram_energy(gram[row, rows], gram[np.ix_(rows, rows)], top_k=12, rank_r=12).energy
+            energy = gram_energy(gram[row, rows], gram[np.ix_(rows, rows)], top_k=12, rank_r=12)
             assert finding.energy == pytest.approx(energy, abs=1e-6)
             contained = tables.contains[m][row - tables.contains.shape[2], rows].any()
             assert finding.number_missing == (not contained)

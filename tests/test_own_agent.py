@@ -17,7 +17,7 @@ from solvent.adequacy.records import Incident, ScoreRecord
 from solvent.debt import EpistemicController, read_refusals_jsonl
 from solvent.energy.costs import CostStore
 from solvent.files import read_records
-from solvent.gate.store import VerdictStore
+from solvent.gate.reviews import Reviews
 from tests.commands import call, launching
 
 BLOCKED = "epistemic_debt_action_blocked"
@@ -102,16 +102,15 @@ def test_the_gate_keeps_verdicts_and_reviews_wait(tmp_path, capsys, monkeypatch)
     monkeypatch.setenv("SOLVENT_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "clerk"
     main([str(folder)])
-    with VerdictStore(folder / "solvent_gate.db") as store:
-        judged = store.verdicts()
-    assert [(row.name, row.verdict) for row in judged] == [
+    judged = Reviews(folder / "gate_reviews").verdicts()
+    assert [(row.claim_id, row.verdict) for row in judged] == [
         ("Ann", "accept"),
         ("Ben", "reject"),
         ("Ben", "accept"),
         ("Cleo", "review"),
         ("Dan", "review"),
     ]
-    assert judged[3].fired == ["numbers"]
+    assert judged[3].fired == ("numbers",)
     printed = capsys.readouterr().out
     assert re.search(r"^review: A bike costs 4 euros .*; numbers: ", printed, re.MULTILINE)
     _, reviews, *_ = commands(printed)

@@ -17,10 +17,10 @@ from playwright.sync_api import Browser
 from solvent import LabParams
 from solvent.adequacy.records import ScoreRecord
 from solvent.energy.costs import CostStore, EnergyCostProposal, Reflection
-from solvent.files import read_records
-from solvent.gate.judged import Judged
+from solvent.files import now, read_records
 from solvent.gate.policy import FIXED
-from solvent.gate.store import VerdictStore
+from solvent.gate.reviews import Judged
+from solvent.gate.reviews import Reviews as Verdicts
 from solvent_experiments.desk.app import Desk, listen
 from solvent_experiments.desk.queues import Proposals, Responses, Reviews
 from tests.commands import call, launching
@@ -46,20 +46,18 @@ def costs(tmp_path: Path) -> Iterator[CostStore]:
 
 
 @pytest.fixture
-def gate(tmp_path: Path) -> Iterator[VerdictStore]:
-    with VerdictStore(str(tmp_path / "gate.db"), create=True) as store:
-        store.record([review(i) for i in range(3)])
-        yield store
+def gate(tmp_path: Path) -> Verdicts:
+    verdicts = Verdicts(tmp_path / "gate")
+    verdicts.record([review(i) for i in range(3)])
+    return verdicts
 
 
 def review(i: int) -> Judged:
-    result = {
-        "verdict": "review", "hallucination_energy": 0.45, "energy_gap": 0.21, "policy_applied": "standard",
-        "reasons": ["energy 0.45 in the review band above 0.4"], "checks": [], "failure_modes": [],
-    }  # fmt: skip
     return Judged(
-        f"{i:016x}", f"claim {i}", f"the lamp was built near the harbour {i}", (HOSTILE,), ("lamps",), "lamps", "words",
-        "0" * 64, FIXED["standard"], result, "2026-11-24T12:00:00+00:00",
+        id=f"{i:016x}", claim_id=f"claim {i}", claim=f"the lamp was built near the harbour {i}", evidence=(HOSTILE,),
+        pages=("lamps",), domain="lamps", model="words", judged_at=now(), policy=FIXED["standard"], verdict="review",
+        hallucination_energy=0.45, energy_gap=0.21, policy_applied="standard", oracle_energy=0.0, oracle_spread=0.0,
+        reasons=("energy 0.45 in the review band above 0.4",), checks=(), failure_modes=(),
     )  # fmt: skip
 
 
@@ -81,7 +79,7 @@ def labels(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def url(costs: CostStore, gate: VerdictStore, labels: tuple[Path, Path]) -> Iterator[str]:
+def url(costs: CostStore, gate: Verdicts, labels: tuple[Path, Path]) -> Iterator[str]:
     with listen(0) as listening:
         port = listening.getsockname()[1]
         desk = Desk([Proposals(costs), Reviews(gate), Responses(*labels)], port)
@@ -119,7 +117,7 @@ def test_home_counts_what_waits(url: str) -> None:
 
 
 def test_decisions_reach_the_stores(
-    url: str, costs: CostStore, gate: VerdictStore, labels: tuple[Path, Path]
+    url: str, costs: CostStore, gate: Verdicts, labels: tuple[Path, Path]
 ) -> None:
     with session(url) as client:
         first, second = keys(client.get("/costs").text, "costs")
@@ -134,14 +132,14 @@ def test_decisions_reach_the_stores(
         ("approved", 3.0),
         ("rejected", None),
     ]
-    assert [row.decision.who for row in gate.decided() if row.decision] == ["Ada"]
+    assert [made.who for made in gate.decisions().values()] == ["Ada"]
     (label,) = read_records(labels[1], ScoreRecord)
     assert (label.epad.human, label.labelled_by, label.reason) == (3, "Ada", "seen")
     assert "heuristic" not in before  # a label must not be anchored
     assert "The heuristic says" in after
 
 
-def test_the_first_of_two_people_decides(url: str, gate: VerdictStore) -> None:
+def test_the_first_of_two_people_decides(url: str, gate: Verdicts) -> None:
     all_have_it_open = threading.Barrier(4)
 
     def decide(who: str) -> httpx.Response:
@@ -151,8 +149,7 @@ def test_the_first_of_two_people_decides(url: str, gate: VerdictStore) -> None:
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(decide, "ABCD"))
     assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409]
-    (made,) = [row.decision for row in gate.decided()]
-    assert made is not None
+    (made,) = gate.decisions().values()
     assert all(f"accept by {made.who}" in answer.text for answer in answers)
 
 

@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 
 from solvent import chat
 from solvent.files import DEEPEST, strict_json
-from solvent.gate.datasets import load_dataset
-from solvent.gate.sweep import SweepSettings, run_sweep
 from solvent_experiments.console import visible
 from tests.commands import call
 from tests.labs import ASKED_FOR

@@ -31,14 +31,12 @@ ABOUT = {"domain": "mills", "model": "mini", "model_fingerprint": "0" * 64}
 
 
 def rows_of(gaps, *, random=None, hard=None, label="supported", oracle=0.0):
-    none = [None] * len(gaps)
+    columns = [[None] * len(gaps) if some is None else some for some in (random, hard)]
     return [
         Measured(
             Sample(f"s{i}", f"claim {i}", ("a",) * 9, label, group=f"g{i}"), gap, oracle, gap, *others, 0.5
         )
-        for i, (gap, *others) in enumerate(
-            zip(gaps, none if random is None else random, none if hard is None else hard, strict=True)
-        )
+        for i, (gap, *others) in enumerate(zip(gaps, *columns, strict=True))
     ]
 
 

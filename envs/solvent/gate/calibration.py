@@ -38,8 +38,8 @@ from solvent.gate.policy import DECIMALS, SEVERITY, Policy, apply_adaptive_polic
 
 __all__ = [
     "CONFIDENCE", "PERCENTILES", "Item", "Measured", "adaptive_policies", "auroc", "budget_policies", "checklist",
-    "control_threshold", "fewest_negatives", "held_out", "label_of", "measured", "oracle_policy", "percentile_thresholds",
-    "sample_sha256", "summary", "upper_bound",
+    "control_threshold", "fewest_negatives", "held_out", "label_of", "measured", "oracle_policy",
+    "percentile_thresholds", "sample_sha256", "summary", "upper_bound",
 ]  # fmt: skip
 
 PERCENTILES = (1.0, 5.0, 10.0, 20.0, 30.0)

@@ -291,9 +291,8 @@ def other_page(samples: Sequence[Sample], seed: int) -> tuple[Sample, ...]:
     codes = _codes([sample.group for sample in samples])
     largest, n = int(np.bincount(codes, minlength=1).max()), len(samples)
     if n < 2 or 2 * largest > n:
-        raise GateError(
-            f"claims: {largest} of {n} share a page or a text; allowed: at most half, of 2 or more"
-        )
+        said = f"{largest} of {n} share a page or a text" if n > 1 else f"got {n}"
+        raise GateError(f"claims: {said}; allowed: 2 or more, of which at most half share one")
     # If groups are contiguous, a shift by the largest group's size leaves every group.
     order = np.lexsort((rng.random(n), rng.permutation(codes.max() + 1)[codes]))
     donor = np.empty(n, dtype=np.int64)
