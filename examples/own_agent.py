@@ -218,7 +218,8 @@ def main(arguments: list[str] | None = None) -> None:
   solvent gate reviews --store {at}/gate_reviews
   solvent adequacy score {at}/transcript.jsonl --out {at}/scores.jsonl
 to decide on a page, and to label the answers:
-  solvent desk --store {at}/solvent_costs.db --reviews {at}/gate_reviews --responses {at}/transcript.jsonl --scores {at}/scores.jsonl""")
+  solvent desk --store {at}/solvent_costs.db --reviews {at}/gate_reviews \\
+    --responses {at}/transcript.jsonl --scores {at}/scores.jsonl""")
 
 
 if __name__ == "__main__":

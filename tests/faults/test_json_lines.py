@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from solvent import chat
 from solvent.files import DEEPEST, strict_json
+from solvent.gate.policy import FIXED
 from solvent_experiments.console import visible
 from tests.commands import call
 from tests.labs import ASKED_FOR
@@ -230,22 +230,10 @@ READERS = {
     # There is no such model: a command that goes on after it has read the file ends there.
     "claims": Reader(("gate", "eval", "--dataset", "file", "--model", "none"), ()),
     "feverous": Reader(("gate", "eval", "--dataset", "file", "--model", "none", "--skip-broken"), ()),
-    "sweep": Reader(("gate", "check", "file"), (0, 1)),
+    "policies": Reader(("gate", "judge", "none", "--policy", "P10", "--policies", "file"), ()),
     "proposals": Reader(("proposals", "file", "file", "--store", "store.db")),
     "discomfort": Reader(("proposals", "log", "file", "--store", "store.db")),
 }
-
-
-class Words:
-    """An embedder that needs no model."""
-
-    name, package, fingerprint, dimension = "words", "none", "0" * 64, 16
-
-    def encode(self, texts: list[str]) -> Any:
-        rows = np.array([np.random.default_rng(len(text)).standard_normal(16) for text in texts]).reshape(
-            -1, 16
-        )
-        return np.round(rows / np.linalg.norm(rows, axis=1, keepdims=True), 7)
 
 
 @pytest.fixture(scope="module")
@@ -261,8 +249,6 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
     call("adequacy", "score", written("r", RESPONSES), "--out", folder / "scores").succeeded()
-    claims = [{"claim": f"{i} cats sleep", "evidence": [f"{i} cats lie down"]} for i in range(40)]
-    sweep = run_sweep(load_dataset(written("c", claims)), Words(), SweepSettings(n=None))  # type: ignore[arg-type]
     return {
         "responses": RESPONSES,
         "scores": read(folder / "scores"),
@@ -273,7 +259,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
         "learned": [LEARNED],
         "claims": CLAIMS,
         "feverous": FEVEROUS,
-        "sweep": [json.loads(sweep.to_json())],
+        "policies": [FIXED["strict"].model_dump()],
         "proposals": [PROPOSAL],
         "discomfort": [DISCOMFORT],
     }

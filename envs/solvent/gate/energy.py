@@ -114,12 +114,14 @@ def energy_gap(
 
 
 def gram_energy(cross: ArrayLike, gram: ArrayLike, top_k: int = TOP_K, rank_r: int = RANK_R) -> float:
-    """Return a claim's energy from inner products alone: ``cross`` [n] of spans and claim, ``gram`` [n, n] of spans.
+    """Return a claim's energy from inner products alone: ``cross`` [n] of spans and claim, ``gram`` [n, n] of spans; 1 without spans.
 
     With ``G = U S^2 U^T`` the basis is ``V_r = E^T U_r / S_r``, so that ``explained = ||U_r^T x / S_r||^2``. The result
     agrees with ``hallucination_energy`` to 1e-6, because ``S^2`` has half of the digits of ``S``.
     """
     x, products = np.asarray(cross, dtype=np.float64), np.asarray(gram, dtype=np.float64)
+    if not x.size:
+        return 1.0
     order = np.argsort(-x, kind="stable")[: max(1, int(top_k))]
     squares, left = np.linalg.eigh(products[np.ix_(order, order)])
     singular, left = np.sqrt(np.maximum(squares[::-1], 0.0)), left[:, ::-1]

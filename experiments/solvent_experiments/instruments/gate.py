@@ -511,10 +511,11 @@ def _opened(
     from solvent.gate.data import load_dataset
     from solvent.gate.embedding import SentenceEmbedder
 
+    embedder = SentenceEmbedder(model)
     data = load_dataset(path, wiki_db=wiki_db, skip_broken=skip_broken)
     if data.skipped:
         say(f"skipped {len(data.skipped):,} broken lines; the first: {data.skipped[0]}", stderr=True)
-    return data, SentenceEmbedder(model)
+    return data, embedder
 
 
 @contextmanager
