@@ -120,12 +120,10 @@ def test_exhausted_evidence_is_flagged():
 
 def test_collapsed_embeddings_fall_back_to_the_fixed_threshold():
     lenient = Policy(**P10.model_dump() | {"tau_accept": 0.6, "tau_review": 0.9})
-    result = evaluate_claim(at(0.45) * 0.9951, SPANS, lenient)
-    assert modes(result).get("embedding_collapse") is None  # within the limit
-    short = at(0.45) * 0.99501
-    error = abs(1.0 - short @ short)
-    assert error < 0.01  # vectors whose length is further from 1 are bad data
-    assert evaluate_claim(at(0.45) * 0.99, SPANS, lenient)["reasons"][0].startswith("bad data")
+    assert evaluate_claim(at(0.45), SPANS, lenient)["verdict"] == "accept"
+    collapsed = evaluate_claim(0.98 * at(0.45), SPANS, lenient)  # explained and unexplained part miss 1 by 0.04
+    assert modes(collapsed) == {"embedding_collapse": "fallback"}
+    assert (collapsed["verdict"], collapsed["policy_applied"]) == ("reject", "fixed.strict.v1")
 
 
 def test_oracles_are_the_callers_choice():
@@ -234,9 +232,15 @@ def test_claims_that_nobody_can_read_are_bad_data(words, claim, said):
     assert said in result["reasons"][0]
 
 
-@pytest.mark.parametrize("evidence", ["text", None, [1], ["a\u200bb"], b"bytes"])
+@pytest.mark.parametrize("evidence", ["text", None, [1], ["a\u202eb"], b"bytes"])
 def test_evidence_that_nobody_can_read_is_bad_data(words, evidence):
     assert "bad data: evidence" in evaluate_text("one", evidence, words, P10)["reasons"][0]
+
+
+def test_marks_that_change_nothing_for_a_reader_are_removed(words):
+    plain = evaluate_text("the mill burned", ["the mill burned down"], words, P10)
+    marked = evaluate_text("the mi\u00adll burned", ["\ufeffthe mill\u200e burned\u200b down"], words, P10)
+    assert marked == plain
 
 
 def test_spans_without_a_word_are_left_out(words):
@@ -291,3 +295,17 @@ def test_a_verdict_passes_through_few_files(words):
         sys.setprofile(None)
     assert len({file for file, _ in seen}) <= 5
     assert len(seen) <= 60
+
+
+@pytest.mark.slow
+def test_claims_that_stand_in_long_articles_are_accepted(embedder, public_data):
+    """120 sentences of FEVEROUS's evidence, each in an article of 30 such sentences: docs/gate.md has the counts."""
+    rows = map(json.loads, (public_data / "feverous" / "norm.jsonl").read_text("utf-8").splitlines())
+    known = list(dict.fromkeys(span for row in rows for span in row["evidence"] if 40 < len(span) < 300))
+    rng, verdicts = np.random.default_rng(0), []
+    for _ in range(120):
+        lines = [known[i] for i in rng.choice(len(known), 30, replace=False)]
+        claim = lines[rng.integers(30)]
+        verdicts.append(evaluate_text(claim, [" ".join(lines)], embedder, FIXED["standard"])["verdict"])
+    assert verdicts.count("accept") >= 100
+    assert verdicts.count("reject") <= 8

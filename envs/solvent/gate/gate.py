@@ -59,6 +59,8 @@ _ABBREVIATION = re.compile(
 )
 # Blank, although their category is a letter, sign or mark.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+# Marks in ordinary pages that change nothing for a reader; they are removed before anybody judges.
+_MARKS = dict.fromkeys(map(ord, "\u00ad\u200b\u200e\u200f\u2060\ufeff"))
 _JOINERS = frozenset("\u200c\u200d")  # Persian, Indian scripts and emoji need them
 
 
@@ -98,7 +100,7 @@ def evaluate_claim(
     reasons = policy.usable(domain=domain)
     try:
         if texts is not None:
-            _require_readable(*texts)
+            texts = _readable(*texts)
         gap = _measured(claim_vec, evidence_vecs, policy, oracle)
         if texts is not None and len(texts[1]) != len(np.atleast_2d(np.asarray(evidence_vecs))):
             raise GateError(f"evidence: {len(texts[1])} texts for other vectors")
@@ -131,7 +133,7 @@ def evaluate_text(
     model = embedder.fingerprint if policy.model_fingerprint else embedder.name
     reasons = list(policy.usable(domain=domain, model=model, override=override))
     try:
-        _require_readable(claim, evidence)
+        claim, evidence = _readable(claim, evidence)
         spans = _readable_spans(evidence, embedder, reasons)
     except ModelMissingError:
         raise
@@ -322,26 +324,30 @@ def _scores(gap: Gap, count: int) -> list[float]:
 # -- texts that readers and the model can read ---------------------------------------------------
 
 
-def _require_readable(claim: object, evidence: object) -> None:
-    """Raise GateError for texts that a reader sees otherwise than the model."""
+def _readable(claim: Any, evidence: Any) -> tuple[str, list[str]]:
+    """Return both without invisible marks; raise GateError for texts that readers see otherwise than the model."""
     if isinstance(evidence, str | bytes) or not isinstance(evidence, Sequence | np.ndarray):
         raise GateError(f"evidence: no list of texts but {type(evidence).__name__}")
-    for where, text in [("claim", claim), *((f"evidence {i}", span) for i, span in enumerate(evidence))]:
-        if not isinstance(text, str):
-            raise GateError(f"{where}: no text but {type(text).__name__}")
-        if len(text) > LONGEST_CLAIM:
-            raise GateError(
-                f"{where}: {len(text)} characters, more than the {LONGEST_CLAIM} that can be judged"
-            )
-        # A carriage return alone hides the text before it.
-        for character in "" if text.isascii() and text.isprintable() else set(text.replace("\r\n", "\n")):
-            if character in _BLANK or (
-                unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs", "Cn")
-                and character not in _JOINERS | {"\t", "\n"}
-            ):
-                raise GateError(f"{where}: a character that no reader sees, U+{ord(character):04X}")
-    if not _has_word(str(claim)):
+    texts = [_without_marks("claim", claim)]
+    texts += [_without_marks(f"evidence {i}", span) for i, span in enumerate(evidence)]
+    if not _has_word(texts[0]):
         raise GateError("claim: no words")
+    return texts[0], texts[1:]
+
+
+def _without_marks(where: str, text: object) -> str:
+    if not isinstance(text, str):
+        raise GateError(f"{where}: no text but {type(text).__name__}")
+    if len(text) > LONGEST_CLAIM:
+        raise GateError(f"{where}: {len(text)} characters, more than the {LONGEST_CLAIM} that can be judged")
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.translate(_MARKS)
+    for character in set(text.replace("\r\n", "\n")):  # a carriage return alone hides the text before it
+        unseen = unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs", "Cn")
+        if character in _BLANK or (unseen and character not in _JOINERS | {"\t", "\n"}):
+            raise GateError(f"{where}: a character that no reader sees, U+{ord(character):04X}")
+    return text
 
 
 def _readable_spans(evidence: Sequence[str], embedder: Embedder, reasons: list[str]) -> list[str]:
