@@ -24,7 +24,7 @@ from solvent_agents.language.desk import MOST_INVALID, MOST_TURNS, Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.server import MOST_BYTES
 from solvent_agents.language.tools import schemas
-from solvent_experiments.instruments.energy.tools import list_tools
+from solvent_experiments.instruments.tool_servers import list_tools
 from tests.commands import call, launching, terminal
 
 LEVELS = {"Debt": "default", "Energy": "energy", "Gate": "gate", "Lab": "lab", "Tiny": "tiny"}

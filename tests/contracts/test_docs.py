@@ -13,7 +13,7 @@ import typer.main
 
 from solvent.adequacy.heuristic import MATRIX
 from solvent.energy import CATEGORIES
-from solvent.energy.amounts import plain
+from solvent.energy.meter import plain
 from solvent.lab.mechanisms.energy import EnergyParams
 from solvent_agents import PLAYERS
 from solvent_experiments.cli import app
