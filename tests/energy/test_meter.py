@@ -56,7 +56,13 @@ def test_a_day():
     assert meter.balance == 3.0
     assert meter.close_heartbeat()[:4] == (1, {**dict.fromkeys(meter.spent, 0.0), "meta": 7.0}, 10.0, 13.0)
     assert meter.close_heartbeat().gained == 7.0  # 3 are above the cap
-    assert meter.books == {"start": 10_000, "income": 20_000, "lost": 3_000, "spent": 7_000, "balance": 20_000}
+    assert meter.books == {
+        "start": 10_000,
+        "income": 20_000,
+        "lost": 3_000,
+        "spent": 7_000,
+        "balance": 20_000,
+    }
     assert meter.close_heartbeat().gained == 0.0
     assert meter.act("everything").runs
     assert (meter.balance, meter.heartbeat) == (0.0, 4)

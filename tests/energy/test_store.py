@@ -20,7 +20,15 @@ from hypothesis import strategies as st
 
 from solvent import LabParams
 from solvent.energy import CATEGORIES, EnergyMeter, energy_for_action, energy_for_tool
-from solvent.energy.rules import Discomfort, Evidence, Proposal, ProposalError, StoreError, allowed_costs, rows_in
+from solvent.energy.rules import (
+    Discomfort,
+    Evidence,
+    Proposal,
+    ProposalError,
+    StoreError,
+    allowed_costs,
+    rows_in,
+)
 from solvent.energy.store import CostStore
 from solvent.energy.tables import Base, EnergyCost, EnergyCostProposal, McpTool
 from solvent.files import now
@@ -107,9 +115,9 @@ def test_columns_are_the_sources(store):
 
 def test_types_and_defaults_are_the_sources(server):
     with CostStore(server.new_database()) as store:
-        found = sa.inspect(store._engine)
+        found, dialect = sa.inspect(store._engine), store._engine.dialect
         columns = {
-            (table, one["name"]): (one["type"].compile(store._engine.dialect), str(one["default"] or ""), one["nullable"])
+            (table, one["name"]): (one["type"].compile(dialect), str(one["default"] or ""), one["nullable"])
             for table in COLUMNS
             for one in found.get_columns(table)
         }
@@ -121,7 +129,7 @@ def test_types_and_defaults_are_the_sources(server):
     assert columns["energy_cost_proposals", "created_at"] == ("TIMESTAMP WITH TIME ZONE", "now()", False)
     assert columns["energy_cost_proposals", "reviewed_at"] == ("TIMESTAMP WITH TIME ZONE", "", True)
     assert columns["cost_discomfort_log", "similar_deferrals_recent"] == ("INTEGER", "0", True)
-    assert columns["mcp_tools", "energy_cost"] == ("FLOAT", "2.0", True)
+    assert columns["mcp_tools", "energy_cost"] == ("DOUBLE PRECISION", "2.0", True)
     assert columns["mcp_tools", "energy_cost_factors"] == ("JSONB", "", True)
     assert columns["mcp_tools", "allowed_contexts"] == ("TEXT[]", "ARRAY['chat'::text]", True)
 
@@ -154,7 +162,11 @@ def test_a_tool_has_the_sources_columns(store):
     with store._session() as session:
         (row,) = session.scalars(sa.select(McpTool))
         assert row.energy_cost_factors == dict(tool.energy_cost_factors)
-        assert (row.energy_cost, row.energy_cost_floor, row.allowed_contexts) == (tool.energy_cost, 3.0, ["chat"])
+        assert (row.energy_cost, row.energy_cost_floor, row.allowed_contexts) == (
+            tool.energy_cost,
+            3.0,
+            ["chat"],
+        )
     assert store.register_tools([tool])[0].revision == 0  # known tools stay as they are
 
 
@@ -167,8 +179,16 @@ def test_the_sources_proposal_is_filed_as_it_stands(store, tmp_path):
     ((_, key, _, proposal),) = rows_in(path, Proposal.from_row)
     row = store.file(proposal, key=key)
     assert (row.target_type, row.target_name, row.current_cost) == ("action", "reach_out_user", 5.0)
-    assert (row.suggested_min, row.suggested_max, row.direction, row.confidence) == (4.0, 5.0, "decrease", 0.6)
-    assert row.evidence[2] == {"source": "memory_abcd", "summary": "user expressed preference for more contact"}
+    assert (row.suggested_min, row.suggested_max, row.direction, row.confidence) == (
+        4.0,
+        5.0,
+        "decrease",
+        0.6,
+    )
+    assert row.evidence[2] == {
+        "source": "memory_abcd",
+        "summary": "user expressed preference for more contact",
+    }
     assert (row.heartbeat_refs, row.status) == ([102, 109], "pending")
     assert store.price("action", "reach_out_user").cost == 5.0  # filing changes nothing
     with pytest.raises(ProposalError, match="name a cost"):  # its nearest end is the price
@@ -235,7 +255,10 @@ def test_an_approval_alone_changes_a_price(store, clock):
     assert (approved.status, approved.reviewed_by, approved.review_notes) == ("approved", "user", "fair")
     assert (approved.old_cost, approved.new_cost, approved.effective_at) == (4.0, 3.0, clock.now)
     history = store.history("screen")
-    assert [(price.revision, price.cost, price.proposal_id) for price in history] == [(0, 4.0, None), (1, 3.0, row.id)]
+    assert [(price.revision, price.cost, price.proposal_id) for price in history] == [
+        (0, 4.0, None),
+        (1, 3.0, row.id),
+    ]
 
 
 def test_a_tools_row_follows_its_price(store):
@@ -306,18 +329,24 @@ def test_what_nobody_reviews_expires(store, clock):
 @pytest.mark.parametrize("key", ["", "zz", "'; --", "a" * 33, "ffffffff"])
 def test_no_such_proposal(store, key):
     store.file(asked())
-    with pytest.raises(ProposalError, match="^proposal: "):
+    with pytest.raises(ProposalError, match=r"^proposal: "):
         store.proposal(key)
 
 
 @given(
-    cost=st.floats(0.001, 1000), low=st.floats(0, 1000), high=st.floats(0, 1000), floor=st.sampled_from([0.0, 3.0, 6.0])
+    cost=st.floats(0.001, 1000),
+    low=st.floats(0, 1000),
+    high=st.floats(0, 1000),
+    floor=st.sampled_from([0.0, 3.0, 6.0]),
 )
 def test_no_approval_leaves_its_bounds(cost, low, high, floor):
     price = EnergyCost(cost=max(cost, floor), floor=floor, ceiling=900.0, revision=0)
     for direction in ("decrease", "increase"):
         row = EnergyCostProposal(
-            direction=direction, suggested_min=min(low, high), suggested_max=max(low, high), current_cost=price.cost
+            direction=direction,
+            suggested_min=min(low, high),
+            suggested_max=max(low, high),
+            current_cost=price.cost,
         )
         allowed = allowed_costs(row, price)
         for new in allowed or ():
@@ -360,7 +389,9 @@ def test_one_reviewer_of_several_wins(store, place):
 
 def test_one_filing_of_several_wins(store):
     found = at_once([lambda: store.file(asked())] * 6)
-    assert [row.id for row in store.proposals()] == [one.id for one in found if not isinstance(one, StoreError)]
+    assert [row.id for row in store.proposals()] == [
+        one.id for one in found if not isinstance(one, StoreError)
+    ]
     assert sum("pending proposal already" in str(one) for one in found) == 5
 
 
@@ -401,7 +432,13 @@ def test_one_command_of_two_wins(place, store, monkeypatch):
 
 @pytest.mark.parametrize(
     "place",
-    ["", "mysql://localhost/x", "postgresql://nobody@127.0.0.1:1/x", "sqlite:////no/such/folder/costs.db", "a\0b"],
+    [
+        "",
+        "mysql://localhost/x",
+        "postgresql://nobody@127.0.0.1:1/x",
+        "sqlite:////no/such/folder/costs.db",
+        "a\0b",
+    ],
 )
 def test_what_is_not_a_place(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

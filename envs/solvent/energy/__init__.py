@@ -18,7 +18,12 @@ prices and proposals, which people review. Source: *Action Cost: The Energy Mode
 
 from solvent.energy.explanation import explain
 from solvent.energy.meter import (
-    Action, EnergyMeter, HeartbeatSummary, Quote, energy_for_action, intent_summary_text,
+    Action,
+    EnergyMeter,
+    HeartbeatSummary,
+    Quote,
+    energy_for_action,
+    intent_summary_text,
 )  # fmt: skip
 from solvent.energy.pricing import CATEGORIES, Category, ToolEnergy, energy_for_tool, energy_for_verb
 from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError

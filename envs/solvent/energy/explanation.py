@@ -109,7 +109,8 @@ def _in_a_lab(params: LabParams) -> str:
     return _text(
         _budget(f"You start with {plain(energy.start)} energy", energy.regeneration, energy.cap, leak)
         + f"\n- A heartbeat has room for {_count(energy.slots, 'action')}. `rest` ends it early, and so does a refusal."
-        "\n- What you can't afford doesn't happen, though it takes its place among the actions. It is noted as deferred.",
+        "\n- What you can't afford doesn't happen, though it takes its place among the actions. It is noted as "
+        "deferred.",
         _costs(actions, wrong if voice.enabled and voice.mispriced_most > 0 else ""),
         _situation(energy, energy.cap, "the same with the same compound"),
         f"The user is there {_hours(energy.present_from, energy.present_until)}: that is `chat`. The other hours are "
@@ -181,7 +182,8 @@ def _budget(begin: str, regeneration: float, cap: float, leak: str = "") -> str:
 
 def _costs(actions: Sequence[_Priced], below: str = "") -> str:
     rows = [
-        f"| {a.name} | {plain(a.cost)} | {a.intent} | {'chat' if a.chat_only else 'any time'} |" for a in actions
+        f"| {a.name} | {plain(a.cost)} | {a.intent} | {'chat' if a.chat_only else 'any time'} |"
+        for a in actions
     ]
     floors = [f"{action.name} below {plain(action.floor)}" for action in actions if action.floor]
     floor = f"\n\nWhatever is decided, no review takes {' or '.join(floors)}." if floors else ""
@@ -198,8 +200,8 @@ def _situation(energy: EnergyParams, cap: float, repeated: str) -> str:
     lines = [f"- {when}: ×{plain(factor)}\n" for when, factor in raising.items() if factor > 1.0]
     return (
         f"Each of these multiplies the cost:\n\n{''.join(lines)}\nTogether they multiply by at most "
-        f"{plain(energy.multiplier_cap)}, and they take no cost above {plain(cap)}, the most that you can have. Nothing "
-        "makes an action cheaper than its cost above."
+        f"{plain(energy.multiplier_cap)}, and they take no cost above {plain(cap)}, the most that you can have. "
+        "Nothing makes an action cheaper than its cost above."
     )
 
 

@@ -35,17 +35,41 @@ from typing import Any, NamedTuple, Self
 from pydantic import BaseModel, ValidationError
 
 from solvent.energy.pricing import ACTION, BOTH, CATEGORIES, ToolEnergy, energy_for_tool
-from solvent.energy.rules import EVIDENCE_HEARTBEATS, MOST_ENERGY, Discomfort, Evidence, Proposal, ProposalError
+from solvent.energy.rules import (
+    EVIDENCE_HEARTBEATS,
+    MOST_ENERGY,
+    Discomfort,
+    Evidence,
+    Proposal,
+    ProposalError,
+)
 from solvent.files import RECORD, first_problem, read_input, strict_json, write_atomically
 from solvent.lab.mechanisms.energy import (
-    DIMENSIONS, HIGHEST, EnergyParams, base_cost, effective_cost, error_prone, multiplier, payable, regenerate,
-    remember_use, within_hours,
+    DIMENSIONS,
+    HIGHEST,
+    EnergyParams,
+    base_cost,
+    effective_cost,
+    error_prone,
+    multiplier,
+    payable,
+    regenerate,
+    remember_use,
+    within_hours,
 )  # fmt: skip
 from solvent.lab.mechanisms.proposals import confidence as usual_confidence
 from solvent.lab.settings import UNIT, in_thousandths, nearest
 from solvent.lab.verbs import INTENTS
 
-__all__ = ["Action", "EnergyMeter", "HeartbeatSummary", "Quote", "energy_for_action", "intent_summary_text", "plain"]
+__all__ = [
+    "Action",
+    "EnergyMeter",
+    "HeartbeatSummary",
+    "Quote",
+    "energy_for_action",
+    "intent_summary_text",
+    "plain",
+]
 
 RECENT_HEARTBEATS = 24
 """Closed heartbeats that a meter remembers, with their deferrals and paid uses."""
@@ -197,9 +221,13 @@ class EnergyMeter:
         books = state.start + state.income - state.lost - state.spent
         known = all(counts.keys() == {*INTENTS} for counts in (state.intents, state.totals, *state.recent))
         if state.format != FORMAT or not known or not 0 <= state.balance == books:
-            raise ValueError(f"{path}: not a saved meter; allowed: books that balance, of the format {FORMAT}")
+            raise ValueError(
+                f"{path}: not a saved meter; allowed: books that balance, of the format {FORMAT}"
+            )
         if state.balance > meter._cap:
-            raise ValueError(f"{path}: a balance of {plain(state.balance / UNIT)}; allowed: at most the cap {plain(cap)}")
+            raise ValueError(
+                f"{path}: balance {plain(state.balance / UNIT)}; allowed: at most the cap {plain(cap)}"
+            )
         meter._state = state
         return meter
 
@@ -218,7 +246,9 @@ class EnergyMeter:
         category: str = ACTION,
     ) -> Action:  # fmt: skip
         """Register an action of your own; arguments and errors are those of ``energy_for_action`` and ``add``."""
-        return self.add(energy_for_action(name, ratings=ratings, cost=cost, category=category), intent, kind="action")
+        return self.add(
+            energy_for_action(name, ratings=ratings, cost=cost, category=category), intent, kind="action"
+        )
 
     def discover(self, tools: Iterable[Any]) -> list[Action]:
         """Price and add the tools of a server of the Model Context Protocol. Tools that are known stay as they are.
@@ -294,7 +324,9 @@ class EnergyMeter:
         }
         base = in_thousandths(action.price)
         cost = payable(effective_cost(base, _multiplier(params, *holds.values())), base, self._cap)
-        factors: dict[str, float] = {factor: getattr(params, factor) for factor, true in holds.items() if true}
+        factors: dict[str, float] = {
+            factor: getattr(params, factor) for factor, true in holds.items() if true
+        }
         factors["clipped"] = math.prod(factors.values()) > params.multiplier_cap
         obstacle = "insufficient_energy" if cost > self._state.balance else ""
         if context not in action.tool.allowed_contexts:
@@ -330,7 +362,7 @@ class EnergyMeter:
         state.intents[self._actions[name].intent] += cost
         state.done.append((name, about))
         past = state.past.setdefault(name, _Past())
-        past.record = int(remember_use(past.record, False))  # noqa: FBT003 - a compiled function
+        past.record = int(remember_use(past.record, False))
         past.paid[state.heartbeat] = past.paid.get(state.heartbeat, 0.0) + quote.cost
         state.reflected = False
         return quote
@@ -343,7 +375,9 @@ class EnergyMeter:
         """
         self._action(name)
         if name not in self._state.past:
-            raise ValueError(f"failed: got {name!r}, which was never used; allowed: an action that was paid for")
+            raise ValueError(
+                f"failed: got {name!r}, which was never used; allowed: an action that was paid for"
+            )
         self._state.past[name].record |= 1
 
     def put_off(
@@ -375,7 +409,9 @@ class EnergyMeter:
         for row in state.deferrals:
             beats.setdefault(row.action_considered, set()).add(row.heartbeat_number)
         lines = [f"- {name}: {_count(len(found), 'heartbeat')}" for name, found in beats.items()]
-        sections.append("\n".join([f"Put off in the last {RECENT_HEARTBEATS} heartbeats:", *(lines or ["- nothing"])]))
+        sections.append(
+            "\n".join([f"Put off in the last {RECENT_HEARTBEATS} heartbeats:", *(lines or ["- nothing"])])
+        )
         return "\n\n".join(sections)
 
     def propose(
@@ -415,7 +451,9 @@ class EnergyMeter:
                 suggested_range=(low, high),
                 direction="decrease" if lower else "increase",
                 rationale=rationale,
-                evidence=[Evidence(source=f"heartbeat_{b}", summary=said) for b, said in found if b in heartbeats],
+                evidence=[
+                    Evidence(source=f"heartbeat_{b}", summary=said) for b, said in found if b in heartbeats
+                ],
                 confidence=usual_confidence(len(heartbeats)) if confidence is None else confidence,
                 heartbeat_refs=heartbeats,
                 memory_refs=[*memories],  # type: ignore[list-item]
@@ -427,7 +465,7 @@ class EnergyMeter:
         return [
             (
                 row.heartbeat_number,
-                f"deferred, {row.deferral_reason}: cost {plain(row.energy_cost)}, available {plain(row.energy_available)}"
+                f"deferred, {row.deferral_reason}: {plain(row.energy_available)} of {plain(row.energy_cost)} energy"
                 + (f"; {row.agent_notes}" if row.agent_notes else ""),
             )
             for row in self._state.deferrals
@@ -497,7 +535,9 @@ class EnergyMeter:
         """Note a deferral, once in a heartbeat for each action and reason, and again if it has words of its own."""
         state = self._state
         earlier = [row for row in state.deferrals if row.action_considered == quote.name]
-        if not notes and any((r.heartbeat_number, r.deferral_reason) == (state.heartbeat, reason) for r in earlier):
+        if not notes and any(
+            (r.heartbeat_number, r.deferral_reason) == (state.heartbeat, reason) for r in earlier
+        ):
             return
         beats = {row.heartbeat_number for row in earlier} - {state.heartbeat}
         try:

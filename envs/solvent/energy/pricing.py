@@ -17,11 +17,11 @@ Known approximation: a server whose name and hints both lie is believed. English
 from __future__ import annotations
 
 import dataclasses
-import functools
 import re
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -117,19 +117,16 @@ def energy_for_tool(
     Raises:
         ValueError: the name is not a text, is empty or has more than 1000 characters.
     """
-    if not (isinstance(name, str) and name.strip() and len(name) <= _LONGEST):
-        got = f"{len(name)} characters" if isinstance(name, str) else type(name).__name__
+    given: object = name
+    if not (isinstance(given, str) and given.strip() and len(given) <= _LONGEST):
+        got = f"{len(given)} characters" if isinstance(given, str) else type(given).__name__
         raise ValueError(f"name: got {got}; allowed: a text of 1 to {_LONGEST} characters, not only blanks")
-    reasons: list[str] = []
-    names = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-    get = annotations.get if isinstance(annotations, Mapping) else functools.partial(getattr, annotations)
-    hints = _Hints(*(hint if isinstance(hint := get(one, None), bool) else None for one in names))
-    fields = _fields(schema)
-    category, unsure = _category(name, hints, fields, reasons)
-    ratings = _ratings(category, name, hints, fields, reasons)
+    tool = _Described(name, annotations, schema)
+    category, unsure = tool.category()
+    ratings, reasons = tool.ratings(category), tool.reasons
     row = CATEGORIES[category]
     contexts = row.contexts
-    if category == "modify" and hints.idempotent is True and hints.open_world is False:
+    if category == "modify" and tool.idempotent is True and tool.open_world is False:
         contexts = BOTH
         reasons.append("It can be repeated without harm and reaches nothing outside: allowed in heartbeats.")
     cost = min(max(base_cost(ratings), row.low), row.high)
@@ -174,34 +171,21 @@ class _Verb(NamedTuple):
     always: bool
 
 
-class _Weighty(NamedTuple):
-    verbs: frozenset[str]
-    objects: frozenset[str]
-    does: str
-
-
-@functools.cache
+@cache
 def _document() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 
 
-@functools.cache
+@cache
 def _set(kind: str, table: str = "words") -> frozenset[str]:
     return frozenset(_document()[table][kind].split())
 
 
-@functools.cache
-def _nouns() -> frozenset[str]:
-    """Return words that are nouns before a verb that comes last, and after a verb that isn't known."""
-    return _set("noun") | _set("message")
-
-
-@functools.cache
+@cache
 def _verbs() -> dict[str, _Verb]:
-    verbs = {}
-    for does, words in _document()["sometimes"].items():
-        verbs |= {word: _Verb(does, always=False) for word in words.split()}
-    for does, words in _document()["always"].items():
+    sometimes, always = _document()["sometimes"], _document()["always"]
+    verbs = {word: _Verb(does, always=False) for does, words in sometimes.items() for word in words.split()}
+    for does, words in always.items():
         for word in words.split():
             stem = word.removesuffix("e")
             forms = (word, f"{word}s", f"{stem}ing", f"{word}{word[-1]}ing")
@@ -210,13 +194,11 @@ def _verbs() -> dict[str, _Verb]:
     return verbs
 
 
-@functools.cache
-def _weighty() -> tuple[_Weighty, ...]:
+@cache
+def _weighty() -> list[tuple[frozenset[str], frozenset[str], str]]:
+    """Return verbs and objects that together are another deed."""
     rows = _document()["weighty"]
-    return tuple(
-        _Weighty(frozenset(row["verbs"].split()), frozenset(row["objects"].split()), row["does"])
-        for row in rows
-    )
+    return [(frozenset(row["verbs"].split()), frozenset(row["objects"].split()), row["does"]) for row in rows]
 
 
 def _verb_of(word: str) -> _Verb | None:
@@ -276,13 +258,13 @@ def _deeds_of_clause(clause: list[str], *, versioned: bool) -> dict[str, str]:
     gets = head == _Verb("read", always=True) and first != "list"
     nouns = {"read", "create", "modify"} if gets else {"read"}
     always = {v.does: clause[i] for i, v in known.items() if v.always and v.does not in nouns}
-    if first in _nouns() and not always and _reads(last, head):
+    if first in _set("noun") and not always and _reads(last, head):
         return {"read": last}
     if clause == [first] and first in _set("starting"):
         return {"anything": first}
     weight = _weight(first, head.does, objects or clause[:at], {"force", "forced"} & {*clause})
     found = (weight or {head.does: first}) | always
-    if first in _nouns() and last not in _nouns() and len(clause) - 1 in known:
+    if first in _set("noun") and last not in _set("noun") and len(clause) - 1 in known:
         found.setdefault(known[len(clause) - 1].does, last)  # follow_request_authorize
     makes = head.does in ("create", "anything", "untold") and _set("drafting").isdisjoint(clause)
     if makes or head.does.startswith(("send", "either")):
@@ -303,7 +285,7 @@ def _known_verbs(clause: list[str], *, versioned: bool) -> dict[int, _Verb]:
             verb = _Verb("read", always=False)
         elif word == "checkout" and versioned:
             verb = _Verb("modify", always=False)
-        elif word in _nouns() and ends and i and not found:
+        elif word in _set("noun") and ends and i and not found:
             if word == "log":
                 verb = _Verb("read", always=False)
             elif clause[i - 1] not in _set("revisions"):
@@ -342,11 +324,11 @@ def _weight(first: str, does: str, words: list[str], force: set[str]) -> dict[st
             phrase.append(word)
     # update_campaign_status: a status can start what it belongs to
     verbs = {first, does, "activate"} if does == "modify" and "status" in objects else {first, does}
-    for row in _weighty():
+    for some, others, becomes in _weighty():
         # resolve_issue_by_id: what only reads, reads its direct object
-        among = row.objects.intersection((row.does == "read" and _direct(words)) or objects)
-        if among and row.verbs & verbs:
-            return {row.does: f"{first} {min(among)}"}
+        among = others.intersection((becomes == "read" and _direct(words)) or objects)
+        if among and some & verbs:
+            return {becomes: f"{first} {min(among)}"}
     return {}
 
 
@@ -360,185 +342,153 @@ def _is_disguised(name: str) -> bool:
     return "LATIN" in scripts and not scripts.isdisjoint({"CYRILLIC", "GREEK", "CHEROKEE"})
 
 
-# -- fields --------------------------------------------------------------------------------------
+# -- a description -------------------------------------------------------------------------------
 
 
-class _Hints(NamedTuple):
-    read_only: bool | None
-    destructive: bool | None
-    idempotent: bool | None
-    open_world: bool | None
+class _Described:
+    """What a server says of a tool: words of its name, hints, fields by kind, deeds among their choices."""
 
+    def __init__(self, name: str, annotations: object, schema: object) -> None:
+        self.reasons: list[str] = []
+        self.disguised = _is_disguised(name)
+        self.words = _words_of(name)
+        names = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+        get = annotations.get if isinstance(annotations, Mapping) else partial(getattr, annotations)
+        hints = [hint if isinstance(hint := get(one, None), bool) else None for one in names]
+        self.read_only, self.destructive, self.idempotent, self.open_world = hints
+        schema = schema if isinstance(schema, Mapping) else {}
+        properties, required = schema.get("properties"), schema.get("required")
+        kinds = {
+            "_".join(_words_of(str(key)[:_LONGEST])): kind if isinstance(kind, Mapping) else {}
+            for key, kind in (properties.items() if isinstance(properties, Mapping) else ())
+        }
+        choices = {
+            name: [one for one in kind["enum"] if isinstance(one, str)]
+            for name, kind in kinds.items()
+            if isinstance(kind.get("enum"), list | tuple)
+        }
+        fields = {kind: _set(kind, "fields") & {*kinds} for kind in _document()["fields"]}
+        shown = _set("visible_choice", "fields")
+        fields["visibility"] |= {name for name, said in choices.items() if shown & {*map(str.casefold, said)}}
+        fields["several"] |= {name for name in fields["recipient"] if kinds[name].get("type") == "array"}
+        fields["signing"] |= fields["payee"] if "amount" in kinds else set()
+        self.fields = {kind: sorted(names) for kind, names in fields.items()}
+        self.required = len(set(map(str, required))) if isinstance(required, list | tuple) else 0
+        versioned = bool(fields["revision"])
+        self.deeds = _deeds(self.words, versioned=versioned)
+        for name in fields["deed"]:  # a tool of many deeds, one of them in its field "action"
+            for choice in choices.get(name, ()):
+                found = _deeds(_words_of(choice), versioned=versioned)
+                self.deeds |= {does: word for does, word in found.items() if does != "untold"}
 
-class _Fields(NamedTuple):
-    """The names of the fields of a tool by kind, the deeds among their choices, and how many are required."""
+    def category(self) -> tuple[str, bool]:
+        """Return the category, and whether it is the most expensive of several readings."""
+        by_name = self._by_name()
+        if self.disguised:
+            self.reasons.insert(
+                0, "Its name has hidden or look-alike characters, or is very long: not believed."
+            )
+            category, unsure = _dearest([by_name or "delete", "delete"]), True
+        elif by_name is None:
+            category, unsure = self._by_hints()
+        else:
+            category, unsure = self._with_hints(by_name)
+            if "untold" in self.deeds:
+                guess, guessed = self._by_hints()
+                category, unsure = _dearest([category, guess]), unsure or guessed
+        trusted = category == "read" and self.read_only is True
+        if (code := self.fields["code"]) and not trusted and _RANK[category] < _RANK["delete"]:
+            self.reasons.append(f"Its field '{code[0]}' is executed, and can hold anything.")
+            category, unsure = "delete", True
+        return (category if category == "read" else self._with_fields(category, by_name)), unsure
 
-    of: Mapping[str, tuple[str, ...]]
-    deeds: tuple[str, ...]
-    required: int
-
-    def __getitem__(self, kind: Any) -> tuple[str, ...]:  # type: ignore[override]
-        return self.of.get(kind, ())
-
-
-def _fields(schema: object) -> _Fields:
-    schema = schema if isinstance(schema, Mapping) else {}
-    properties, required = schema.get("properties"), schema.get("required")
-    kinds = {
-        "_".join(_words_of(str(key)[:_LONGEST])): kind if isinstance(kind, Mapping) else {}
-        for key, kind in (properties.items() if isinstance(properties, Mapping) else ())
-    }
-    choices = {
-        name: [one for one in kind["enum"] if isinstance(one, str)]
-        for name, kind in kinds.items()
-        if isinstance(kind.get("enum"), list | tuple)
-    }
-    of = {kind: _set(kind, "fields") & {*kinds} for kind in _document()["fields"]}
-    shown = _set("visible_choice", "fields")
-    of["visibility"] |= {name for name, said in choices.items() if shown & {one.casefold() for one in said}}
-    of["several"] |= {name for name in of["recipient"] if kinds[name].get("type") == "array"}
-    if "amount" in kinds:
-        of["signing"] |= of["payee"]
-    return _Fields(
-        {kind: tuple(sorted(names)) for kind, names in of.items()},
-        tuple(word for name in of["deed"] for word in choices.get(name, ())),
-        len(set(map(str, required))) if isinstance(required, list | tuple) else 0,
-    )
-
-
-# -- the category --------------------------------------------------------------------------------
-
-
-def _category(name: str, hints: _Hints, fields: _Fields, reasons: list[str]) -> tuple[str, bool]:
-    """Return the category of a tool, and whether it is the most expensive of several readings."""
-    words, versioned = _words_of(name), bool(fields["revision"])
-    deeds = _deeds(words, versioned=versioned)
-    for choice in fields.deeds:  # a tool of many deeds, one of them in its field "action"
-        deeds |= {
-            does: word for does, word in _deeds(_words_of(choice), versioned=versioned).items()
-            if does != "untold"
-        }  # fmt: skip
-    by_name = _by_name(deeds, {*words}, fields, reasons)
-    if _is_disguised(name):
-        reasons.insert(0, "Its name has hidden or look-alike characters, or is very long: not believed.")
-        category, unsure = _dearest([by_name or "delete", "delete"]), True
-    else:
-        category, unsure = _with_hints(by_name, hints, reasons)
-        if by_name is not None and "untold" in deeds:
-            guess, guessed = _by_hints(hints, reasons)
-            category, unsure = _dearest([category, guess]), unsure or guessed
-    trusted = category == "read" and hints.read_only is True
-    if fields["code"] and not trusted and _RANK[category] < _RANK["delete"]:
-        reasons.append(f"Its field '{fields['code'][0]}' is executed, and can hold anything.")
-        category, unsure = "delete", True
-    return _with_fields(category, by_name, {*words}, fields, reasons), unsure
-
-
-def _by_name(deeds: Mapping[str, str], words: set[str], fields: _Fields, reasons: list[str]) -> str | None:
-    found: dict[str, str] = {}
-    for does, word in deeds.items():
-        if does != "untold":
-            found.setdefault(_audience(does, words - {word}, words, fields), word)
-    if not found:
-        reasons.append("No verb in its name says what it does.")
-        return None
-    category = _dearest(found)
-    reasons.append(f"'{found[category]}' in its name says: {CATEGORIES[category].label}.")
-    return category
-
-
-def _audience(does: str, others: set[str], words: set[str], fields: _Fields) -> str:
-    """Resolve who reads a message: by a word of the name, else by the fields, else everybody."""
-    if not does.startswith("send") and does != "either":
-        return "delete" if does == "anything" else does
-    if fields["visibility"] or others & _set("all"):
-        return "send_public"
-    if does == "send_private" or words & _set("one"):
-        return "send_private"
-    one_reader = {*fields["recipient"]} - _set("many_readers", "fields")
-    return "send_private" if does == "either" and one_reader else "send_public"
-
-
-def _with_hints(by_name: str | None, hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
-    if by_name is None:
-        return _by_hints(hints, reasons)
-    if by_name == "read" and hints.read_only is False:
-        reasons.append("The server says that it isn't read-only, and is believed.")
-        return _by_hints(hints, reasons)[0], True
-    if hints.destructive is True and _RANK[by_name] < _RANK["delete"]:
-        reasons.append("The server says that it can destroy, which costs more than its name says.")
-        return "delete", hints.read_only is True
-    unlike = hints.read_only is True if by_name != "read" else hints.destructive is True
-    if unlike or (by_name == "delete" and hints.destructive is False):
-        reasons.append("The server says that it does less than its name says: the higher price holds.")
-        return by_name, True
-    return by_name, False
-
-
-def _by_hints(hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
-    """Return the category by the hints alone, and whether it is a guess."""
-    if hints.destructive is True:
-        reasons.append("The server says that it can destroy (destructiveHint).")
-        return "delete", hints.read_only is True
-    if hints.read_only is True:
-        reasons.append("The server says that it only reads (readOnlyHint).")
-        return "read", False
-    if hints.destructive is None:
-        reasons.append("Nothing says that it leaves existing data alone: it counts as destructive.")
-        return "delete", True
-    if hints.open_world is False:
-        reasons.append("The server says that it only adds and reaches nothing outside: a change.")
-        return "modify", True
-    reasons.append("The server says that it only adds, but reaches the outside world: a message.")
-    return "send_private", True
-
-
-def _with_fields(
-    category: str, by_name: str | None, words: set[str], fields: _Fields, reasons: list[str]
-) -> str:
-    if category == "read":
+    def _by_name(self) -> str | None:
+        found = {self._audience(does, word): word for does, word in self.deeds.items() if does != "untold"}
+        if not found:
+            self.reasons.append("No verb in its name says what it does.")
+            return None
+        category = _dearest(found)
+        self.reasons.append(f"'{found[category]}' in its name says: {CATEGORIES[category].label}.")
         return category
-    if fields["visibility"] and by_name != "delete":
-        reasons.append(f"Its field '{fields['visibility'][0]}' decides who sees it: perhaps everybody.")
-        return "send_public"
-    if fields["signing"] and _RANK[category] < _RANK["delete"]:
-        reasons.append(f"Its field '{fields['signing'][0]}' lets it move what its owner has, for good.")
-        return "delete"
-    addressed = fields["address"] and fields["text"] and not words & _set("drafting")
-    if category in ("create", "modify") and addressed:
-        reasons.append("It has fields for an address and a text, so it can send messages.")
-        category = "send_private"
-    if category == "send_private" and "force" in fields["force"]:
-        reasons.append("Its field 'force' overrides what others have.")
-        return "delete"
-    return category
 
+    def _audience(self, does: str, word: str) -> str:
+        """Resolve who reads a message: by a word of the name, else by the fields, else everybody."""
+        if not does.startswith(("send", "either")):
+            return "delete" if does == "anything" else does
+        if self.fields["visibility"] or ({*self.words} - {word}) & _set("all"):
+            return "send_public"
+        if does == "send_private" or {*self.words} & _set("one"):
+            return "send_private"
+        one_reader = {*self.fields["recipient"]} - _set("many_readers", "fields")
+        return "send_private" if does == "either" and one_reader else "send_public"
 
-def _ratings(
-    category: str, name: str, hints: _Hints, fields: _Fields, reasons: list[str]
-) -> tuple[float, ...]:
-    """Return the category's ratings, raised by one for each thing that is known or can't be excluded."""
-    rating = dict(zip(DIMENSIONS, map(float, CATEGORIES[category].ratings), strict=True))
-    reads = category == "read"
-    many = fields["several"] or not _set("many").isdisjoint(_words_of(name))
-    for holds, reason, dimensions in (
-        (hints.open_world is not False, "It may reach the outside world", ("exposure",)),
-        (fields.required >= _MANY_REQUIRED, f"It requires {fields.required} fields", ("commitment",)),
-        (not reads and hints.idempotent is not True, "A second call may do more", ("commitment",)),
-        (
-            not reads and hints.destructive is not False and category != "delete",
-            "It may do more than add",
-            ("reversibility",),
-        ),
-        (not reads and fields["recipient"], "A field names its readers", ("exposure", "attention")),
-        (not reads and fields["force"], "A field overrides a safeguard", ("consequence", "reversibility")),
-        (not reads and many, "It acts on many at once", ("consequence",)),
-    ):
-        if holds:
-            reasons.append(f"{reason} ({', '.join(dimensions)} +1).")
-            for dimension in dimensions:
-                rating[dimension] = min(rating[dimension] + 1.0, HIGHEST)
-    return tuple(rating.values())
+    def _with_hints(self, by_name: str) -> tuple[str, bool]:
+        if by_name == "read" and self.read_only is False:
+            self.reasons.append("The server says that it isn't read-only, and is believed.")
+            return self._by_hints()[0], True
+        if self.destructive is True and _RANK[by_name] < _RANK["delete"]:
+            self.reasons.append("The server says that it can destroy, which costs more than its name says.")
+            return "delete", self.read_only is True
+        flattered = (by_name != "read" and self.read_only) or (
+            by_name == "delete" and self.destructive is False
+        )
+        if flattered:
+            self.reasons.append("The server says that it does less than its name: the higher price holds.")
+        return by_name, bool(flattered)
+
+    def _by_hints(self) -> tuple[str, bool]:
+        """Return the category by the hints alone, and whether it is a guess."""
+        if self.destructive is True:
+            category, reason = "delete", "can destroy"
+        elif self.read_only is True:
+            category, reason = "read", "only reads"
+        elif self.destructive is None:
+            category, reason = "delete", "... nothing of what it leaves alone: it counts as destructive"
+        elif self.open_world is False:
+            category, reason = "modify", "only adds and reaches nothing outside: a change"
+        else:
+            category, reason = "send_private", "only adds, but reaches the outside world: a message"
+        self.reasons.append(f"The server says that it {reason}.")
+        sure = self.read_only is True if category == "read" else self.destructive is True
+        return category, not sure or (category == "delete" and self.read_only is True)
+
+    def _with_fields(self, category: str, by_name: str | None) -> str:
+        fields = self.fields
+        if (visibility := fields["visibility"]) and by_name != "delete":
+            self.reasons.append(f"Its field '{visibility[0]}' decides who sees it: perhaps everybody.")
+            return "send_public"
+        if (signing := fields["signing"]) and _RANK[category] < _RANK["delete"]:
+            self.reasons.append(f"Its field '{signing[0]}' lets it move what its owner has, for good.")
+            return "delete"
+        addressed = fields["address"] and fields["text"] and not {*self.words} & _set("drafting")
+        if category in ("create", "modify") and addressed:
+            self.reasons.append("It has fields for an address and a text, so it can send messages.")
+            category = "send_private"
+        if category == "send_private" and "force" in fields["force"]:
+            self.reasons.append("Its field 'force' overrides what others have.")
+            return "delete"
+        return category
+
+    def ratings(self, category: str) -> tuple[float, ...]:
+        """Return the category's ratings, raised by one for each thing that is known or can't be excluded."""
+        rating = dict(zip(DIMENSIONS, map(float, CATEGORIES[category].ratings), strict=True))
+        acts, fields = category != "read", self.fields
+        adds = self.destructive is False or category == "delete"
+        many = fields["several"] or {*self.words} & _set("many")
+        for holds, reason, dimensions in (
+            (self.open_world is not False, "may reach the outside world", "exposure"),
+            (self.required >= _MANY_REQUIRED, f"requires {self.required} fields", "commitment"),
+            (acts and self.idempotent is not True, "may do more when called again", "commitment"),
+            (acts and not adds, "may do more than add", "reversibility"),
+            (acts and fields["recipient"], "has a field for its readers", "exposure attention"),
+            (acts and fields["force"], "has a field that overrides a safeguard", "consequence reversibility"),
+            (acts and many, "acts on many at once", "consequence"),
+        ):
+            if holds:
+                self.reasons.append(f"It {reason} ({dimensions.replace(' ', ', ')} +1).")
+                for dimension in dimensions.split():
+                    rating[dimension] = min(rating[dimension] + 1.0, HIGHEST)
+        return tuple(rating.values())
 
 
 def _dearest(categories: Iterable[str]) -> str:

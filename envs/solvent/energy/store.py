@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
@@ -29,6 +29,7 @@ from solvent.lab.verbs import VERBS
 
 __all__ = ["CostStore"]
 
+R = TypeVar("R", bound=Base)
 _SQLITE_HEADER = b"SQLite format 3\0"
 _PATIENCE = 30.0
 """Seconds to wait for another writer."""
@@ -48,18 +49,23 @@ class CostStore:
     def __init__(self, place: str | os.PathLike[str], *, create: bool = True) -> None:
         self.place = os.fspath(place)
         self._engine = _engine(self.place, create=create)
+        self._is_sqlite = self._engine.dialect.name == "sqlite"
         self._session = sessionmaker(self._engine, expire_on_commit=False)
-        with self._reporting(), self._engine.connect() as connection:
-            has = {*sa.inspect(connection).get_table_names()}
-            if not has >= Base.metadata.tables.keys() and not create:
-                raise StoreError(
-                    f"{self.place}: not a store of costs; allowed: one that `solvent proposals register` made"
-                )
-        if create:
-            with self._reporting(), self._engine.begin() as connection:
-                if connection.dialect.name == "postgresql":  # two processes may create it at once
-                    connection.execute(sa.text("SELECT pg_advisory_xact_lock(7301)"))
-                Base.metadata.create_all(connection)
+        try:
+            with self._reporting(), self._engine.connect() as connection:
+                has = {*sa.inspect(connection).get_table_names()}
+                if create and not has >= Base.metadata.tables.keys():
+                    # Several processes may create it at once.
+                    lock = "BEGIN IMMEDIATE" if self._is_sqlite else "SELECT pg_advisory_xact_lock(7301)"
+                    connection.rollback()
+                    connection.execute(sa.text(lock))
+                    Base.metadata.create_all(connection)
+                    connection.commit()
+                elif not has >= Base.metadata.tables.keys():
+                    raise StoreError(f"{self.place}: not a store of costs; allowed: `solvent proposals register`")
+        except StoreError:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -280,8 +286,7 @@ class CostStore:
         check_filing(proposal, price)
         low, high = proposal.suggested_range
         said = proposal.model_dump(
-            mode="json",
-            exclude={"type", "target", "target_type", "suggested_range", "heartbeat_refs"}
+            mode="json", exclude={"type", "target", "target_type", "suggested_range", "heartbeat_refs"}
         )
         row = EnergyCostProposal(
             id=key or uuid.uuid4(), **target, **said, suggested_min=low, suggested_max=high,
@@ -305,10 +310,8 @@ class CostStore:
     def _writing(self) -> Iterator[Session]:
         """Open a transaction that no other writer can cross."""
         with self._reporting(), self._session.begin() as session:
-            if self._engine.dialect.name == "sqlite":
-                session.execute(sa.text("BEGIN IMMEDIATE"))
-            else:
-                session.execute(sa.text("LOCK TABLE energy_costs IN SHARE ROW EXCLUSIVE MODE"))
+            lock = "LOCK TABLE energy_costs IN SHARE ROW EXCLUSIVE MODE"
+            session.execute(sa.text("BEGIN IMMEDIATE" if self._is_sqlite else lock))
             yield session
 
     @contextmanager
@@ -364,7 +367,7 @@ def _said(error: BaseException) -> str:
     return lines[0][:200]
 
 
-def _added(session: Session, row: Any) -> Any:
+def _added(session: Session, row: R) -> R:
     session.add(row)
     session.flush()
     session.refresh(row)

@@ -44,7 +44,9 @@ def tools(
     stderr: Annotated[bool, typer.Option("--stderr", help="Show what the servers print on stderr.")] = False,
     store: Annotated[
         str | None,
-        typer.Option(metavar="PATH|URL", help="Enter tools and prices in a store of costs.", show_default=False),
+        typer.Option(
+            metavar="PATH|URL", help="Enter tools and prices in a store of costs.", show_default=False
+        ),
     ] = None,
 ) -> None:
     """Price the tools of servers of the Model Context Protocol.
@@ -128,7 +130,9 @@ def _show(found: Listing, server: str, *, why: bool) -> None:
     columns = ("tool", "category", "energy", "floor", "allowed in", "unsure")
     caption = "unsure: priced as the most expensive reading"
     show_table(
-        Table(columns, rows, title=title, caption=caption, left=columns[4:] + columns[1:2], wrapped=("tool",)),
+        Table(
+            columns, rows, title=title, caption=caption, left=columns[4:] + columns[1:2], wrapped=("tool",)
+        ),
         framed=True,
         least=120,
     )

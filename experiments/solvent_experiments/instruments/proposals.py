@@ -64,7 +64,9 @@ def list_(
     Example: `solvent proposals list --status pending`
     """
     if status not in (None, "pending", "approved", "rejected", "withdrawn"):
-        raise ConfigError(f"got {status!r:.40}; allowed: pending, approved, rejected, withdrawn", key="--status")
+        raise ConfigError(
+            f"got {status!r:.40}; allowed: pending, approved, rejected, withdrawn", key="--status"
+        )
     with _opened(store) as opened:
         rows = opened.proposals(status)
     if as_json:
@@ -85,8 +87,12 @@ def list_(
     )
     columns = ("id", "filed", "target", "cost", "suggested", "confidence", "status", "rationale")
     left = ("filed", "target", "status", "rationale")
-    _show(Table(columns, cells, title="Proposals", caption="costs in energy", left=left, wrapped=("rationale",)))
-    suggest("`solvent proposals show ID` shows its reasons, `solvent proposals approve ID` changes the price.")
+    _show(
+        Table(columns, cells, title="Proposals", caption="costs in energy", left=left, wrapped=("rationale",))
+    )
+    suggest(
+        "`solvent proposals show ID` shows its reasons, `solvent proposals approve ID` changes the price."
+    )
 
 
 @app.command()
@@ -109,12 +115,15 @@ def show(key: Key, as_json: AsJson = False, store: Store = DEFAULT_STORE) -> Non
         "asks": f"{row.target}: {row.direction} to {row.suggested_min:g} – {row.suggested_max:g}",
         "status": row.status,
         "cost": f"{row.current_cost:g} when it was argued, {price.cost:g} now",
-        "allowed": "nothing: the price is out of its reach" if allowed is None else "{:g} to {:g}".format(*allowed),
+        "allowed": "nothing: the price is out of its reach"
+        if allowed is None
+        else "{:g} to {:g}".format(*allowed),
         "rationale": row.rationale,
         "confidence": f"{row.confidence:.0%}",
         "evidence": "\n".join(f"{item['source']}: {item['summary']}" for item in row.evidence),
         "deferrals": f"{deferred} in the log",
-        "reviewed": f"{_time(row.reviewed_at)} by {row.reviewed_by}: {row.review_notes or ''}" if row.reviewed_at else "",
+        "reviewed": f"by {row.reviewed_by}, {_time(row.reviewed_at)}" if row.reviewed_at else "",
+        "notes": row.review_notes or "",
         "changed": f"from {row.old_cost:g} to {row.new_cost:g}" if row.new_cost is not None else "",
     }
     for name, text in said.items():
@@ -214,7 +223,11 @@ def file_(file: File, env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> N
     from solvent.energy.rules import Proposal, StoreError, rows_in
     from solvent_experiments.config import environment_params
 
-    params, rows, filed = environment_params(env), [*rows_in(file, Proposal.from_row)], 0  # before a store is made
+    params, rows, filed = (
+        environment_params(env),
+        [*rows_in(file, Proposal.from_row)],
+        0,
+    )  # before a store is made
     with _opened(store, create=True) as opened:
         opened.register_verbs(params)
         for place, key, row, proposal in rows:
@@ -249,7 +262,8 @@ def log(file: File, store: Store = DEFAULT_STORE) -> None:
 @app.command()
 def register(
     name: Annotated[
-        str | None, typer.Argument(help="An action of your own.  [default: a lab's verbs]", show_default=False)
+        str | None,
+        typer.Argument(help="An action of your own.  [default: a lab's verbs]", show_default=False),
     ] = None,
     cost: Annotated[float, typer.Option(help="Its base cost.")] = 1.0,
     category: Annotated[str, typer.Option(help="`action`, or a category that has a floor.")] = "action",
@@ -299,7 +313,11 @@ def prices(
         for row in rows
     )
     columns = ("target", "cost", "floor", "ceiling", "category", "since", "by proposal")
-    _show(Table(columns, cells, title="Prices", caption="costs in energy", left=columns[4:], wrapped=("target",)))
+    _show(
+        Table(
+            columns, cells, title="Prices", caption="costs in energy", left=columns[4:], wrapped=("target",)
+        )
+    )
     suggest("`solvent proposals show ID` shows the argument for a price.")
 
 
@@ -312,7 +330,11 @@ def _opened(place: str, *, create: bool = False) -> CostStore:
 def _print_json(rows: Any) -> None:
     """Print a row or rows with columns in the order of the schema."""
     given = [row.as_row() for row in rows] if isinstance(rows, Sequence) else rows.as_row()
-    say(json.dumps(given, indent=2, default=lambda one: one.isoformat() if hasattr(one, "isoformat") else str(one)))
+    say(
+        json.dumps(
+            given, indent=2, default=lambda one: one.isoformat() if hasattr(one, "isoformat") else str(one)
+        )
+    )
 
 
 def _show(table: Table) -> None:

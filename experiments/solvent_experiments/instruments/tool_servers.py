@@ -50,14 +50,14 @@ class Listing:
 
 @dataclass
 class _Heard:
-    """What a server sent: tools, bytes, the first message that isn't the protocol's; ``scope`` ends the conversation."""
+    """What a server sent: tools, bytes, and the first line that isn't the protocol's."""
 
     title: str = ""
     tools: list[Tool] = field(default_factory=list)
     complete: bool = False
     sent: int = 0
     junk: str = ""
-    scope: anyio.CancelScope | None = None
+    scope: anyio.CancelScope | None = None  # of the conversation
 
     def count(self, part: bytes | str) -> None:
         self.sent += len(part)
@@ -126,7 +126,9 @@ async def _ask(server: str, timeout: float, env: dict[str, str], errlog: Any, he
         command=words[0], args=words[1:], env=env, encoding_error_handler="replace"
     )
     async with stdio_client(parameters, errlog) as (read, write):
-        with anyio.fail_after(timeout) as heard.scope:  # inside, so that it doesn't interrupt the server's shutdown
+        with anyio.fail_after(
+            timeout
+        ) as heard.scope:  # inside, so that it doesn't interrupt the server's shutdown
             await _converse(read, write, heard)
 
 
@@ -214,7 +216,9 @@ async def _converse(read: Any, write: Any, heard: _Heard, most_junk: int = 100) 
             if page.nextCursor is None:
                 break
             if page.nextCursor == cursor or pages >= MOST_PAGES or len(heard.tools) > MOST_TOOLS:
-                raise ConfigError(f"its list of tools has no end ({len(heard.tools)} tools and still more pages)")
+                raise ConfigError(
+                    f"its list of tools has no end ({len(heard.tools)} tools and still more pages)"
+                )
             cursor = page.nextCursor
         heard.complete = True
 
@@ -229,17 +233,17 @@ def _line(said: str) -> str:
 
 
 def _problem(error: BaseException, timeout: float, heard: _Heard) -> str:
-    error, sample = _innermost(error), f"; it sent: {heard.junk}" if heard.junk else ""
+    error = _innermost(error)
     if heard.sent > MOST_SENT:
         return f"sent more than {MOST_SENT // 2**20} MiB"
-    if heard.junk and isinstance(error, TimeoutError):
-        return f"sent nothing that the protocol knows{sample}"
+    if heard.junk and (isinstance(error, (TimeoutError, *_GONE)) or _is_closed(error)):
+        return f"sent nothing that the protocol knows; it sent: {heard.junk}"
     match error:
         case TimeoutError() | httpx.TimeoutException():
             return f"no answer within {timeout:g} s"
         case FileNotFoundError():
             return "no such command"
-        case McpError() if error.error.code != CONNECTION_CLOSED or error.error.message != "Connection closed":
+        case McpError() if not _is_closed(error):
             return f"answered with an error: {_line(error.error.message)}"
         case ValidationError():
             first = error.errors(include_url=False, include_input=False)[0]
@@ -254,8 +258,14 @@ def _problem(error: BaseException, timeout: float, heard: _Heard) -> str:
         case OSError() if error.strerror and not isinstance(error, _GONE):
             return f"can't be run ({error.strerror})"
         case McpError() | anyio.BrokenResourceError() | anyio.ClosedResourceError() | anyio.EndOfStream():
-            return f"ended before it answered{sample}; --stderr shows what it says"
+            return "ended before it answered; --stderr shows what it says"
     return f"{type(error).__name__}: {_line(str(error))}"
+
+
+def _is_closed(error: BaseException) -> bool:
+    """Return whether the SDK says that the connection is closed; servers use its code for other things too."""
+    closed = (CONNECTION_CLOSED, "Connection closed")
+    return isinstance(error, McpError) and (error.error.code, error.error.message) == closed
 
 
 def _innermost(error: BaseException) -> BaseException:
