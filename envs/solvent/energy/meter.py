@@ -30,9 +30,9 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 
 from solvent.energy.pricing import ACTION, BOTH, CATEGORIES, ToolEnergy, energy_for_tool
 from solvent.energy.rules import (
@@ -44,19 +44,8 @@ from solvent.energy.rules import (
     ProposalError,
 )
 from solvent.files import RECORD, first_problem, read_input, strict_json, write_atomically
-from solvent.lab.mechanisms.energy import (
-    DIMENSIONS,
-    HIGHEST,
-    EnergyParams,
-    base_cost,
-    effective_cost,
-    error_prone,
-    multiplier,
-    payable,
-    regenerate,
-    remember_use,
-    within_hours,
-)  # fmt: skip
+from solvent.lab.mechanisms import energy as rules
+from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, EnergyParams
 from solvent.lab.mechanisms.proposals import confidence as usual_confidence
 from solvent.lab.settings import UNIT, in_thousandths, nearest
 from solvent.lab.verbs import INTENTS
@@ -75,7 +64,6 @@ RECENT_HEARTBEATS = 24
 """Closed heartbeats that a meter remembers, with their deferrals and paid uses."""
 MOST_EVIDENCE = 12
 """Heartbeats that a proposal names at most, the latest; a person reads them."""
-FORMAT = "solvent.energy.v1"
 LONGEST = 2**24
 """Maximum size of a saved meter, bytes."""
 INTENT_OF = {
@@ -85,7 +73,9 @@ INTENT_OF = {
 """The intent class of a discovered tool, by its category."""
 
 _DEFAULTS = EnergyParams()
-_multiplier = getattr(multiplier, "py_func", multiplier)  # the plain Python function accepts EnergyParams
+_multiplier = getattr(
+    rules.multiplier, "py_func", rules.multiplier
+)  # the plain Python function accepts EnergyParams
 
 
 class Action(NamedTuple):
@@ -146,7 +136,7 @@ class _State(BaseModel):
 
     model_config = RECORD | {"frozen": False}
 
-    format: str = FORMAT
+    format: Literal["solvent.energy.v1"] = "solvent.energy.v1"
     start: int
     balance: int
     income: int = 0
@@ -160,6 +150,13 @@ class _State(BaseModel):
     done: list[tuple[str, str | None]] = []
     deferrals: list[Discomfort] = []
     reflected: bool = False
+
+    @model_validator(mode="after")
+    def _books_balance(self) -> Self:
+        known = all(counts.keys() == {*INTENTS} for counts in (self.intents, self.totals, *self.recent))
+        if not known or not 0 <= self.balance == self.start + self.income - self.lost - self.spent:
+            raise ValueError("books that balance, and the five intent classes")
+        return self
 
 
 class EnergyMeter:
@@ -196,37 +193,24 @@ class EnergyMeter:
         self._state = _State(start=begins, balance=begins)
 
     @classmethod
-    def load(
-        cls,
-        path: str | os.PathLike[str],
-        regeneration: float = _DEFAULTS.regeneration,
-        cap: float = _DEFAULTS.cap,
-        *,
-        params: EnergyParams | None = None,
-        clock: Callable[[], datetime.datetime] = datetime.datetime.now,
-    ) -> Self:
+    def load(cls, path: str | os.PathLike[str], **options: Any) -> Self:
         """Return a meter with the books and the memory that ``save`` wrote; actions have to be registered again.
+
+        ``options`` are the arguments of the class but for ``start``.
 
         Raises:
             OSError: the file can't be read.
             ValueError: it is not a saved meter, or its balance is above ``cap``.
         """
-        meter = cls(0.0, regeneration, cap, params=params, clock=clock)
+        meter = cls(0.0, **options)
         try:
             state = _State.model_validate(strict_json(read_input(path, LONGEST)))
-        except ValidationError as error:
-            raise ValueError(f"{path}: not a saved meter ({first_problem(error)})") from None
         except ValueError as error:
-            raise ValueError(f"{path}: not a saved meter ({error})") from None
-        books = state.start + state.income - state.lost - state.spent
-        known = all(counts.keys() == {*INTENTS} for counts in (state.intents, state.totals, *state.recent))
-        if state.format != FORMAT or not known or not 0 <= state.balance == books:
-            raise ValueError(
-                f"{path}: not a saved meter; allowed: books that balance, of the format {FORMAT}"
-            )
+            said = first_problem(error) if isinstance(error, ValidationError) else error
+            raise ValueError(f"{path}: not a saved meter ({said})") from None
         if state.balance > meter._cap:
             raise ValueError(
-                f"{path}: balance {plain(state.balance / UNIT)}; allowed: at most the cap {plain(cap)}"
+                f"{path}: balance {plain(state.balance / UNIT)}; allowed: at most {plain(meter.cap)}"
             )
         meter._state = state
         return meter
@@ -315,15 +299,17 @@ class EnergyMeter:
         if context not in BOTH:
             raise ValueError(f"context: got {context!r}; allowed: {', '.join(BOTH)}")
         action, past, params = self._action(name), self._state.past.get(name), self.params
-        late = within_hours(self._clock().hour, params.late_from, params.late_until)
+        late = rules.within_hours(self._clock().hour, params.late_from, params.late_until)
         holds = {
             "first_use": past is None,
-            "error_rate": past is not None and bool(error_prone(past.record)),
+            "error_rate": past is not None and bool(rules.error_prone(past.record)),
             "late_social": action.tool.category.startswith("send_") and bool(late),
             "similar": (name, about) in self._state.done,
         }
         base = in_thousandths(action.price)
-        cost = payable(effective_cost(base, _multiplier(params, *holds.values())), base, self._cap)
+        cost = rules.payable(
+            rules.effective_cost(base, _multiplier(params, *holds.values())), base, self._cap
+        )
         factors: dict[str, float] = {
             factor: getattr(params, factor) for factor, true in holds.items() if true
         }
@@ -362,7 +348,7 @@ class EnergyMeter:
         state.intents[self._actions[name].intent] += cost
         state.done.append((name, about))
         past = state.past.setdefault(name, _Past())
-        past.record = int(remember_use(past.record, False))
+        past.record = int(rules.remember_use(past.record, False))
         past.paid[state.heartbeat] = past.paid.get(state.heartbeat, 0.0) + quote.cost
         state.reflected = False
         return quote
@@ -482,7 +468,7 @@ class EnergyMeter:
         """Close the heartbeat: add the income and return the summary, which is text for the agent."""
         state, spent, number = self._state, self.spent, self._state.heartbeat
         deferrals = tuple(row for row in state.deferrals if row.heartbeat_number == number)
-        balance, lost = map(int, regenerate(state.balance, self._regeneration, self._cap))
+        balance, lost = map(int, rules.regenerate(state.balance, self._regeneration, self._cap))
         gained, state.balance = balance - state.balance, balance
         state.income += self._regeneration
         state.lost += lost
@@ -560,12 +546,6 @@ class EnergyMeter:
             raise ValueError(f"action: got {name!r}{nearest(str(name), tuple(self._actions))}")
         return self._actions[name]
 
-    def __repr__(self) -> str:
-        return (
-            f"EnergyMeter(balance={plain(self.balance)}, regeneration={plain(self.regeneration)}, "
-            f"cap={plain(self.cap)}, heartbeat={self.heartbeat}, actions={len(self._actions)})"
-        )
-
 
 def energy_for_action(
     name: Any, *, ratings: Sequence[float] | None = None, cost: float | None = None, category: str = ACTION
@@ -575,13 +555,12 @@ def energy_for_action(
     Args:
         name: its name.
         ratings: five ratings from 0 to 4, in the order of ``DIMENSIONS``; they give the base cost.
-        cost: base cost, energy, instead of ratings.
+        cost: base cost, energy, instead of ratings; to the nearest thousandth.
         category: ``action`` for what reaches nobody and destroys nothing; otherwise a key of ``CATEGORIES``, which
             gives the floor and the contexts.
 
     Raises:
-        ValueError: the name is empty, ratings and cost are both given or both missing, the category is unknown, or the
-            cost is below its floor.
+        ValueError: name, ratings, cost or category is not allowed, or the cost is below its floor.
     """
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"name: got {name!r}; allowed: a text")
@@ -595,10 +574,8 @@ def energy_for_action(
             raise ValueError(f"ratings: got {len(ratings)}; allowed: five ({', '.join(DIMENSIONS)})")
         rated = zip(DIMENSIONS, ratings, strict=True)
         factors = {what: _number(what, rating, 0.0, HIGHEST) for what, rating in rated}
-        cost = base_cost(factors.values())
-    base = _number("cost", cost)
-    if 0.0 < base < 1.0 / UNIT:
-        raise ValueError(f"cost: got {base:g}; allowed: 0, or at least {1.0 / UNIT:g}")
+        cost = rules.base_cost(factors.values())
+    base = round(_number("cost", cost), 3)
     floor = None if category == ACTION else CATEGORIES[category].floor
     if floor is not None and base < floor:
         raise ValueError(f"{name}: got a cost of {plain(base)}; allowed: at least its floor {plain(floor)}")

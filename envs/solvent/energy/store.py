@@ -62,7 +62,9 @@ class CostStore:
                     Base.metadata.create_all(connection)
                     connection.commit()
                 elif not has >= Base.metadata.tables.keys():
-                    raise StoreError(f"{self.place}: not a store of costs; allowed: `solvent proposals register`")
+                    raise StoreError(
+                        f"{self.place}: not a store of costs; allowed: `solvent proposals register`"
+                    )
         except StoreError:
             self.close()
             raise
@@ -227,11 +229,9 @@ class CostStore:
                 "effective_at": moment,
             }
             session.add(EnergyCost(**price.as_row() | following))
-            session.execute(
-                sa.update(McpTool)
-                .where(McpTool.name == row.target_name, row.target_type == "mcp_tool")
-                .values(energy_cost=cost)
-            )
+            if row.target_type == "mcp_tool":
+                tool = sa.update(McpTool).where(McpTool.name == row.target_name)
+                session.execute(tool.values(energy_cost=cost))
             return row
 
     def reject(
