@@ -213,7 +213,7 @@ async def _converse(read: Any, write: Any, heard: _Heard, most_junk: int = 100) 
             page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor) if pages else None)
             heard.tools += page.tools
             pages += 1
-            if page.nextCursor is None:
+            if not page.nextCursor:
                 break
             if page.nextCursor == cursor or pages >= MOST_PAGES or len(heard.tools) > MOST_TOOLS:
                 raise ConfigError(
