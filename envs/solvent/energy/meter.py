@@ -210,7 +210,7 @@ class EnergyMeter:
             raise ValueError(f"{path}: not a saved meter ({said})") from None
         if state.balance > meter._cap:
             raise ValueError(
-                f"{path}: balance {plain(state.balance / UNIT)}; allowed: at most {plain(meter.cap)}"
+                f"{path}: balance {plain(state.balance / UNIT)}; allowed: at most the cap {plain(meter.cap)}"
             )
         meter._state = state
         return meter

@@ -54,6 +54,8 @@ class CostStore:
         try:
             with self._reporting(), self._engine.connect() as connection:
                 has = {*sa.inspect(connection).get_table_names()}
+                if "solvent_costs_version" in has:
+                    raise StoreError(f"{self.place}: a store of version 0.2.0; allowed: a new one")
                 if create and not has >= Base.metadata.tables.keys():
                     # Several processes may create it at once.
                     lock = "BEGIN IMMEDIATE" if self._is_sqlite else "SELECT pg_advisory_xact_lock(7301)"
