@@ -447,6 +447,15 @@ def test_what_is_not_a_place(place, tmp_path, monkeypatch):
     assert "\n" not in str(caught.value)
 
 
+def test_a_password_is_not_shown(server):
+    place = server.new_database().replace("solvent@", "solvent:secret@")
+    with CostStore(place) as store:
+        assert "secret" not in store.place
+    with pytest.raises(StoreError) as caught:
+        CostStore("postgresql://solvent:secret@127.0.0.1:1/x")
+    assert "secret" not in str(caught.value)
+
+
 def test_a_file_of_another_kind_stays_as_it_is(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("my notes")

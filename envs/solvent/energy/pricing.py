@@ -243,15 +243,9 @@ def _deeds_of_clause(clause: list[str], *, versioned: bool) -> dict[str, str]:
         clause = clause[:-1]
     known = _known_verbs(clause, versioned=versioned)
     if not known:  # a verb and its object in one word: deletefile
-        joined = {
-            w: v.does for w, v in _verbs().items() if v.always and v.does.startswith(("delete", "send"))
-        }
-        return {
-            does: word
-            for word in clause
-            for verb, does in joined.items()
-            if len(verb) > 3 and word.startswith(verb) and len(word) > len(verb) + 2
-        }
+        dear = [w for w, v in _verbs().items() if v.always and v.does.startswith(("delete", "send"))]
+        fits = [(word, w) for word in clause for w in dear if len(w) > 3 and word.startswith(w)]
+        return {_verbs()[verb].does: word for word, verb in fits if len(word) > len(verb) + 2}
     (at, head), last = next(iter(known.items())), clause[-1]
     first, objects = clause[at], clause[at + 1 :]
     # get_update has a noun, list_update can be an update of a list

@@ -30,7 +30,6 @@ from solvent.lab.verbs import VERBS
 __all__ = ["CostStore"]
 
 R = TypeVar("R", bound=Base)
-_SQLITE_HEADER = b"SQLite format 3\0"
 _PATIENCE = 30.0
 """Seconds to wait for another writer."""
 
@@ -47,9 +46,9 @@ class CostStore:
     """
 
     def __init__(self, place: str | os.PathLike[str], *, create: bool = True) -> None:
-        self.place = os.fspath(place)
-        self._engine = _engine(self.place, create=create)
+        self._engine = _engine(os.fspath(place), create=create)
         self._is_sqlite = self._engine.dialect.name == "sqlite"
+        self.place = os.fspath(place) if self._is_sqlite else str(self._engine.url)  # which hides a password
         self._session = sessionmaker(self._engine, expire_on_commit=False)
         try:
             with self._reporting(), self._engine.connect() as connection:
@@ -64,9 +63,7 @@ class CostStore:
                     Base.metadata.create_all(connection)
                     connection.commit()
                 elif not has >= Base.metadata.tables.keys():
-                    raise StoreError(
-                        f"{self.place}: not a store of costs; allowed: `solvent proposals register`"
-                    )
+                    raise StoreError(f"{self.place}: not a store of costs; allowed: one with its tables")
         except StoreError:
             self.close()
             raise
@@ -224,13 +221,8 @@ class CostStore:
             _close(row, "approved", by, notes)
             row.old_cost, row.new_cost, row.effective_at = price.cost, cost, moment
             session.flush()
-            following = {
-                "revision": price.revision + 1,
-                "cost": cost,
-                "proposal_id": row.id,
-                "effective_at": moment,
-            }
-            session.add(EnergyCost(**price.as_row() | following))
+            following = {"cost": cost, "proposal_id": row.id, "effective_at": moment}
+            session.add(EnergyCost(**price.as_row() | {"revision": price.revision + 1} | following))
             if row.target_type == "mcp_tool":
                 tool = sa.update(McpTool).where(McpTool.name == row.target_name)
                 session.execute(tool.values(energy_cost=cost))
@@ -276,9 +268,7 @@ class CostStore:
         kinds = [proposal.target_type] if proposal.target_type else ["action", "mcp_tool"]
         price = next((found for kind in kinds if (found := _price(session, kind, proposal.target))), None)
         if price is None:
-            raise ProposalError(
-                f"target: {proposal.target!r:.60} has no price in {self.place}; allowed: register it first"
-            )
+            raise ProposalError(f"target: {proposal.target!r:.60} has no price; allowed: register it first")
         target = {"target_type": price.target_type, "target_name": price.target_name}
         pending = sa.select(EnergyCostProposal.id).filter_by(**target, status="pending")
         if (waiting := session.scalar(pending)) is not None:
@@ -298,9 +288,7 @@ class CostStore:
 
     def _in_force(self, session: Session, target_type: str, target_name: str) -> EnergyCost:
         if (row := _price(session, target_type, target_name)) is None:
-            raise ProposalError(
-                f"target: {target_name!r:.60} has no price in {self.place}; allowed: register it first"
-            )
+            raise ProposalError(f"target: {target_name!r:.60} has no price; allowed: register it first")
         return row
 
     @contextmanager
@@ -327,33 +315,19 @@ class CostStore:
 
 
 def _engine(place: str, *, create: bool) -> sa.Engine:
-    if place.startswith(("postgresql:", "postgresql+psycopg:")):
-        url = "postgresql+psycopg:" + place.partition(":")[2]
-        try:
-            return sa.create_engine(url, connect_args={"connect_timeout": 10}, pool_pre_ping=True)
-        except (SQLAlchemyError, ValueError) as error:
-            raise StoreError(
-                f"store: got {place!r:.80}; allowed: postgresql://USER@HOST/DATABASE ({_said(error)})"
-            ) from None
-    path = Path(place.removeprefix("sqlite:///"))
-    if "://" in str(place).removeprefix("sqlite:///") or not path.name:
-        raise StoreError(
-            f"store: got {place!r:.80}; allowed: a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE"
-        )
     try:
-        with path.open("rb") as file:
-            begins = file.read(len(_SQLITE_HEADER))
-    except FileNotFoundError:
-        if not create:
-            raise StoreError(f"{place}: there is no store; `solvent proposals register` makes one") from None
-        begins = b""
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{place}: can't be used as a store ({_said(error)})") from None
-    if begins not in (b"", _SQLITE_HEADER):
-        raise StoreError(f"{place}: not a database; allowed: a file of SQLite, or a new one")
-    engine = sa.create_engine(
-        sa.URL.create("sqlite", database=str(path)), connect_args={"timeout": _PATIENCE}
-    )
+        url = sa.make_url(place) if "://" in place else sa.URL.create("sqlite", database=place)
+        if url.get_backend_name() == "postgresql":
+            url = url.set(drivername="postgresql+psycopg")
+            return sa.create_engine(url, connect_args={"connect_timeout": 10}, pool_pre_ping=True)
+        if url.get_backend_name() != "sqlite" or not url.database or "\0" in url.database:
+            raise ValueError
+    except (SQLAlchemyError, ValueError):
+        allowed = "allowed: a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE"
+        raise StoreError(f"store: got {place.partition('://')[0]!r:.80}; {allowed}") from None
+    if not create and not Path(url.database).exists():
+        raise StoreError(f"{place}: there is no store; `solvent proposals register` makes one")
+    engine = sa.create_engine(url, connect_args={"timeout": _PATIENCE})
 
     @sa.event.listens_for(engine, "connect")
     def set_up(connection: Any, _: Any) -> None:
