@@ -35,7 +35,12 @@ def test_the_sources_proposal_becomes_a_price(solvent, tmp_path):
     key = row["id"][:8]
     assert key in solvent("list")
     page = solvent("show", key)
-    for words in ("allowed     4 to 5", "decrease to 4 – 5", "60%", "heartbeat_102: deferred outreach, energy cited"):
+    for words in (
+        "allowed     4 to 5",
+        "decrease to 4 – 5",
+        "60%",
+        "heartbeat_102: deferred outreach, energy cited",
+    ):
         assert words in page
     assert json.loads(solvent("show", key, "--json"))["heartbeat_refs"] == [102, 109]
     assert "4 to 5" in solvent("approve", key, "--cost", "6", refused=True)

@@ -30,19 +30,12 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from solvent.energy.pricing import ACTION, BOTH, CATEGORIES, ToolEnergy, energy_for_tool
-from solvent.energy.rules import (
-    EVIDENCE_HEARTBEATS,
-    MOST_ENERGY,
-    Discomfort,
-    Evidence,
-    Proposal,
-    ProposalError,
-)
+from solvent.energy.pricing import ACTION, BOTH, CATEGORIES, MOST_ENERGY, ToolEnergy, energy_for_tool
+from solvent.energy.rules import EVIDENCE_HEARTBEATS, Discomfort, Energy, Evidence, Proposal, ProposalError
 from solvent.files import RECORD, first_problem, read_input, strict_json, write_atomically
 from solvent.lab.mechanisms import energy as rules
 from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, EnergyParams
@@ -122,13 +115,16 @@ class HeartbeatSummary(NamedTuple):
         return intent_summary_text(self.spent)
 
 
+Count = Annotated[int, Field(strict=True, ge=0)]
+
+
 class _Past(BaseModel):
     """What a meter remembers of an action: its last four uses as bits, and its paid uses by heartbeat."""
 
     model_config = RECORD | {"frozen": False}
 
-    record: int = 0
-    paid: dict[int, float] = {}
+    record: Count = 0
+    paid: dict[int, Energy] = {}
 
 
 class _State(BaseModel):
@@ -137,15 +133,15 @@ class _State(BaseModel):
     model_config = RECORD | {"frozen": False}
 
     format: Literal["solvent.energy.v1"] = "solvent.energy.v1"
-    start: int
-    balance: int
-    income: int = 0
-    lost: int = 0
-    spent: int = 0
-    heartbeat: int = 1
-    intents: dict[str, int] = dict.fromkeys(INTENTS, 0)
-    totals: dict[str, int] = dict.fromkeys(INTENTS, 0)
-    recent: list[dict[str, int]] = []
+    start: Count
+    balance: Count
+    income: Count = 0
+    lost: Count = 0
+    spent: Count = 0
+    heartbeat: Count = 1
+    intents: dict[str, Count] = dict.fromkeys(INTENTS, 0)
+    totals: dict[str, Count] = dict.fromkeys(INTENTS, 0)
+    recent: list[dict[str, Count]] = []
     past: dict[str, _Past] = {}
     done: list[tuple[str, str | None]] = []
     deferrals: list[Discomfort] = []

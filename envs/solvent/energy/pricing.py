@@ -30,7 +30,19 @@ from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, VERB_NAMES, Energ
 from solvent.lab.settings import nearest
 from solvent.lab.verbs import VERBS
 
-__all__ = ["ACTION", "BOTH", "CATEGORIES", "Category", "ToolEnergy", "energy_for_tool", "energy_for_verb"]
+__all__ = [
+    "ACTION",
+    "BOTH",
+    "CATEGORIES",
+    "MOST_ENERGY",
+    "Category",
+    "ToolEnergy",
+    "energy_for_tool",
+    "energy_for_verb",
+]
+
+MOST_ENERGY = 1e6
+"""Upper bound of a budget or a cost: exact in thousandths."""
 
 BOTH, CHAT = ("heartbeat", "chat"), ("chat",)
 

@@ -24,18 +24,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
+from solvent.energy.pricing import MOST_ENERGY
 from solvent.files import RECORD, InputError, first_problem, input_lines, now, read_input, strict_json
 
 if TYPE_CHECKING:
     from solvent.energy.tables import EnergyCost, EnergyCostProposal
 
 __all__ = [
-    "CHANGE_EVERY", "EVIDENCE_HEARTBEATS", "MOST_ENERGY", "STEP_LIMIT", "Discomfort", "Evidence", "Proposal",
+    "CHANGE_EVERY", "EVIDENCE_HEARTBEATS", "STEP_LIMIT", "Discomfort", "Evidence", "Proposal",
     "ProposalError", "StoreError", "allowed_costs", "approved_cost", "check_filing", "next_change", "rows_in",
 ]  # fmt: skip
-
-MOST_ENERGY = 1e6
-"""Upper bound of a budget or a cost: exact in thousandths."""
 
 STEP_LIMIT = 0.5
 """Maximum change of a price by one approval, as a share of it."""

@@ -17,8 +17,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from solvent.energy.pricing import CATEGORIES
-from solvent.energy.rules import MOST_ENERGY
+from solvent.energy.pricing import CATEGORIES, MOST_ENERGY
 from solvent.files import now
 
 __all__ = ["Base", "CostDiscomfort", "EnergyCost", "EnergyCostProposal", "McpTool"]
