@@ -373,17 +373,6 @@ def test_a_wilder_hint_never_makes_it_cheaper(name, hints, which, schema):
     assert widths == sorted(widths, reverse=True)
 
 
-@given(st.permutations(["to", "body", "TO", "public", "force", "ids"]))
-def test_the_order_of_fields_does_not_matter(order):
-    kinds = {"TO": {"type": "array"}, "public": {"enum": ["public", "private"]}}
-    schema = {"properties": {name: kinds.get(name, {}) for name in order}, "required": order}
-    expected = {
-        "properties": {name: kinds.get(name, {}) for name in sorted(order)},
-        "required": sorted(order),
-    }
-    assert energy_for_tool("create_note", None, schema) == energy_for_tool("create_note", None, expected)
-
-
 def test_a_row_of_the_sources_table():
     row = energy_for_tool("slack:send_message", None, fields("channel", "text")).to_row()
     assert list(row) == [
