@@ -30,7 +30,7 @@ def test_the_sources_proposal_becomes_a_price(solvent, tmp_path):
     path.write_text(json.dumps(SOURCES, indent=2))
     solvent("register", "reach_out_user", "--cost", "5", "--category", "send_private")
     assert "filed 1, skipped 0; 1 wait" in solvent("file", str(path))
-    assert "was filed before" in solvent("file", str(path))
+    assert "was filed before" in solvent("file", str(path), refused=True)
     (row,) = json.loads(solvent("list", "--status", "pending", "--json"))
     key = row["id"][:8]
     assert key in solvent("list")

@@ -209,6 +209,7 @@ BAD = {
     "confidence": {"confidence": 1.5},
     "no number": {"suggested_range": [float("nan"), 3]},
     "blank": {"rationale": "  "},
+    "null byte": {"rationale": "a\0b"},
     "below the floor": {"target": "publish_public", "current_cost": 7, "suggested_range": [5, 6.5]},
     "above the ceiling": {"direction": "increase", "suggested_range": [100, 200]},
 }

@@ -530,7 +530,7 @@ class EnergyMeter:
                 energy_cost=quote.cost,
                 energy_available=self.balance,
                 deferral_reason=reason,  # type: ignore[arg-type]
-                agent_notes=notes or None,
+                agent_notes=notes.strip() or None,
                 similar_deferrals_recent=len(beats),
             )
         except ValidationError as error:

@@ -51,7 +51,7 @@ R = TypeVar("R", bound=BaseModel)
 Kind = Literal["action", "mcp_tool"]
 Energy = Annotated[float, Field(strict=True, ge=0.0, le=MOST_ENERGY)]
 Beat = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
-Text = Annotated[str, Field(min_length=1, max_length=10_000, pattern=r"[^\s\x00]", strict=True)]
+Text = Annotated[str, Field(min_length=1, max_length=10_000, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$", strict=True)]
 
 
 class StoreError(ValueError):
@@ -152,7 +152,7 @@ class Discomfort(BaseModel):
     energy_cost: Energy
     energy_available: Energy
     deferral_reason: Literal["insufficient_energy", "cost_benefit", "hoarding"]
-    agent_notes: str | None = None
+    agent_notes: Text | None = None
     similar_deferrals_recent: Beat = 0
     created_at: datetime.datetime = Field(default_factory=now)
 

@@ -238,6 +238,8 @@ def file_(file: File, env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> N
                 opened.file(proposal, key=key)
                 filed += 1
             except StoreError as error:
+                if len(rows) == 1:
+                    raise
                 say(f"skipped {place}: {error}")
         waiting = len(opened.proposals("pending"))
     say(f"filed {filed}, skipped {len(rows) - filed}; {waiting} wait for a review")
