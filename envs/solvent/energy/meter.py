@@ -37,21 +37,15 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from solvent.energy.pricing import ACTION, BOTH, CATEGORIES, MOST_ENERGY, ToolEnergy, energy_for_tool
 from solvent.energy.rules import EVIDENCE_HEARTBEATS, Discomfort, Energy, Evidence, Proposal, ProposalError
 from solvent.files import RECORD, first_problem, read_input, strict_json, write_atomically
-from solvent.lab.mechanisms import energy as rules
+from solvent.lab.mechanisms import energy as lab_energy
 from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, EnergyParams
 from solvent.lab.mechanisms.proposals import confidence as usual_confidence
 from solvent.lab.settings import UNIT, in_thousandths, nearest
 from solvent.lab.verbs import INTENTS
 
 __all__ = [
-    "Action",
-    "EnergyMeter",
-    "HeartbeatSummary",
-    "Quote",
-    "energy_for_action",
-    "intent_summary_text",
-    "plain",
-]
+    "Action", "EnergyMeter", "HeartbeatSummary", "Quote", "energy_for_action", "intent_summary_text", "plain",
+]  # fmt: skip
 
 RECENT_HEARTBEATS = 24
 """Closed heartbeats that a meter remembers, with their deferrals and paid uses."""
@@ -66,9 +60,8 @@ INTENT_OF = {
 """The intent class of a discovered tool, by its category."""
 
 _DEFAULTS = EnergyParams()
-_multiplier = getattr(
-    rules.multiplier, "py_func", rules.multiplier
-)  # the plain Python function accepts EnergyParams
+# The plain Python function accepts EnergyParams.
+_multiplier = getattr(lab_energy.multiplier, "py_func", lab_energy.multiplier)
 
 
 class Action(NamedTuple):
@@ -205,9 +198,8 @@ class EnergyMeter:
             said = first_problem(error) if isinstance(error, ValidationError) else error
             raise ValueError(f"{path}: not a saved meter ({said})") from None
         if state.balance > meter._cap:
-            raise ValueError(
-                f"{path}: balance {plain(state.balance / UNIT)}; allowed: at most the cap {plain(meter.cap)}"
-            )
+            found = f"balance {plain(state.balance / UNIT)}"
+            raise ValueError(f"{path}: {found}; allowed: at most the cap {plain(meter.cap)}")
         meter._state = state
         return meter
 
@@ -226,9 +218,8 @@ class EnergyMeter:
         category: str = ACTION,
     ) -> Action:  # fmt: skip
         """Register an action of your own; arguments and errors are those of ``energy_for_action`` and ``add``."""
-        return self.add(
-            energy_for_action(name, ratings=ratings, cost=cost, category=category), intent, kind="action"
-        )
+        tool = energy_for_action(name, ratings=ratings, cost=cost, category=category)
+        return self.add(tool, intent, kind="action")
 
     def discover(self, tools: Iterable[Any]) -> list[Action]:
         """Price and add the tools of a server of the Model Context Protocol. Tools that are known stay as they are.
@@ -295,20 +286,17 @@ class EnergyMeter:
         if context not in BOTH:
             raise ValueError(f"context: got {context!r}; allowed: {', '.join(BOTH)}")
         action, past, params = self._action(name), self._state.past.get(name), self.params
-        late = rules.within_hours(self._clock().hour, params.late_from, params.late_until)
+        late = lab_energy.within_hours(self._clock().hour, params.late_from, params.late_until)
         holds = {
             "first_use": past is None,
-            "error_rate": past is not None and bool(rules.error_prone(past.record)),
+            "error_rate": past is not None and bool(lab_energy.error_prone(past.record)),
             "late_social": action.tool.category.startswith("send_") and bool(late),
             "similar": (name, about) in self._state.done,
         }
         base = in_thousandths(action.price)
-        cost = rules.payable(
-            rules.effective_cost(base, _multiplier(params, *holds.values())), base, self._cap
-        )
-        factors: dict[str, float] = {
-            factor: getattr(params, factor) for factor, true in holds.items() if true
-        }
+        raised = lab_energy.effective_cost(base, _multiplier(params, *holds.values()))
+        cost = lab_energy.payable(raised, base, self._cap)
+        factors: dict[str, float] = {name: getattr(params, name) for name in holds if holds[name]}
         factors["clipped"] = math.prod(factors.values()) > params.multiplier_cap
         obstacle = "insufficient_energy" if cost > self._state.balance else ""
         if context not in action.tool.allowed_contexts:
@@ -344,7 +332,7 @@ class EnergyMeter:
         state.intents[self._actions[name].intent] += cost
         state.done.append((name, about))
         past = state.past.setdefault(name, _Past())
-        past.record = int(rules.remember_use(past.record, False))
+        past.record = int(lab_energy.remember_use(past.record, False))
         past.paid[state.heartbeat] = past.paid.get(state.heartbeat, 0.0) + quote.cost
         state.reflected = False
         return quote
@@ -357,9 +345,7 @@ class EnergyMeter:
         """
         self._action(name)
         if name not in self._state.past:
-            raise ValueError(
-                f"failed: got {name!r}, which was never used; allowed: an action that was paid for"
-            )
+            raise ValueError(f"failed: got {name!r}, which was never used; allowed: one that was paid for")
         self._state.past[name].record |= 1
 
     def put_off(
@@ -391,10 +377,8 @@ class EnergyMeter:
         for row in state.deferrals:
             beats.setdefault(row.action_considered, set()).add(row.heartbeat_number)
         lines = [f"- {name}: {_count(len(found), 'heartbeat')}" for name, found in beats.items()]
-        sections.append(
-            "\n".join([f"Put off in the last {RECENT_HEARTBEATS} heartbeats:", *(lines or ["- nothing"])])
-        )
-        return "\n\n".join(sections)
+        heading = f"Put off in the last {RECENT_HEARTBEATS} heartbeats:"
+        return "\n\n".join([*sections, "\n".join([heading, *(lines or ["- nothing"])])])
 
     def propose(
         self, name: str, low: float, high: float, rationale: str, *, confidence: float | None = None,
@@ -419,7 +403,7 @@ class EnergyMeter:
         if not self._state.reflected:
             raise ProposalError("propose: got no reflection before it; allowed: right after reflect()")
         lower = low < action.price
-        found = self._put_off(name) if lower else self._paid(name)
+        found = self._evidence(name, deferred=lower)
         heartbeats = sorted({beat for beat, _ in found})[-MOST_EVIDENCE:]
         if len(heartbeats) < EVIDENCE_HEARTBEATS:
             what = "deferrals" if lower else "paid uses"
@@ -443,20 +427,17 @@ class EnergyMeter:
         except ValidationError as error:
             raise ProposalError(f"propose: {first_problem(error)}") from None
 
-    def _put_off(self, name: str) -> list[tuple[int, str]]:
-        return [
-            (
-                row.heartbeat_number,
-                f"deferred, {row.deferral_reason}: {plain(row.energy_available)} of {plain(row.energy_cost)} energy"
-                + (f"; {row.agent_notes}" if row.agent_notes else ""),
-            )
-            for row in self._state.deferrals
-            if row.action_considered == name
-        ]
-
-    def _paid(self, name: str) -> list[tuple[int, str]]:
-        past = self._state.past.get(name, _Past())
-        return [(beat, f"paid for, {plain(cost)} in all") for beat, cost in sorted(past.paid.items())]
+    def _evidence(self, name: str, *, deferred: bool) -> list[tuple[int, str]]:
+        if not deferred:
+            paid = self._state.past.get(name, _Past()).paid
+            return [(beat, f"paid for, {plain(cost)} in all") for beat, cost in sorted(paid.items())]
+        found = []
+        for row in self._state.deferrals:
+            if row.action_considered == name:
+                had = f"{plain(row.energy_available)} of {plain(row.energy_cost)} energy"
+                words = f"; {row.agent_notes}" if row.agent_notes else ""
+                found.append((row.heartbeat_number, f"deferred, {row.deferral_reason}: {had}{words}"))
+        return found
 
     # -- heartbeats ------------------------------------------------------------------------------
 
@@ -464,7 +445,7 @@ class EnergyMeter:
         """Close the heartbeat: add the income and return the summary, which is text for the agent."""
         state, spent, number = self._state, self.spent, self._state.heartbeat
         deferrals = tuple(row for row in state.deferrals if row.heartbeat_number == number)
-        balance, lost = map(int, rules.regenerate(state.balance, self._regeneration, self._cap))
+        balance, lost = map(int, lab_energy.regenerate(state.balance, self._regeneration, self._cap))
         gained, state.balance = balance - state.balance, balance
         state.income += self._regeneration
         state.lost += lost
@@ -517,9 +498,8 @@ class EnergyMeter:
         """Note a deferral, once in a heartbeat for each action and reason, and again if it has words of its own."""
         state = self._state
         earlier = [row for row in state.deferrals if row.action_considered == quote.name]
-        if not notes and any(
-            (r.heartbeat_number, r.deferral_reason) == (state.heartbeat, reason) for r in earlier
-        ):
+        noted = {(row.heartbeat_number, row.deferral_reason) for row in earlier}
+        if not notes and (state.heartbeat, reason) in noted:
             return
         beats = {row.heartbeat_number for row in earlier} - {state.heartbeat}
         try:
@@ -570,7 +550,7 @@ def energy_for_action(
             raise ValueError(f"ratings: got {len(ratings)}; allowed: five ({', '.join(DIMENSIONS)})")
         rated = zip(DIMENSIONS, ratings, strict=True)
         factors = {what: _number(what, rating, 0.0, HIGHEST) for what, rating in rated}
-        cost = rules.base_cost(factors.values())
+        cost = lab_energy.base_cost(factors.values())
     base = round(_number("cost", cost), 3)
     floor = None if category == ACTION else CATEGORIES[category].floor
     if floor is not None and base < floor:

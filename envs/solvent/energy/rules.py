@@ -51,7 +51,9 @@ R = TypeVar("R", bound=BaseModel)
 Kind = Literal["action", "mcp_tool"]
 Energy = Annotated[float, Field(strict=True, ge=0.0, le=MOST_ENERGY)]
 Beat = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
-Text = Annotated[str, Field(min_length=1, max_length=10_000, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$", strict=True)]
+Text = Annotated[
+    str, Field(min_length=1, max_length=10_000, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$", strict=True)
+]
 
 
 class StoreError(ValueError):
