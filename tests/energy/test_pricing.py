@@ -235,6 +235,9 @@ def test_a_change_that_can_be_repeated_at_home_is_allowed_in_heartbeats():
         ("draft_email", fields("to", "body"), "create"),
         ("checkout", fields("branch_name"), "modify"),
         ("checkout", fields("cart_id"), "delete"),
+        ("issue_write", fields(method={"enum": ["create", "update"]}), "modify"),
+        ("pull_request_read", fields(method={"enum": ["get", "get_diff"]}), "read"),
+        ("work_item_write", fields(action={"enum": ["create", "delete"]}), "delete"),
     ],
 )
 def test_what_fields_say(name, schema, category):
