@@ -428,6 +428,27 @@ def test_one_command_of_two_wins(place, store, monkeypatch):
     assert store.price("action", "screen").cost == (2.5, 2.75)[codes.index(0)]
 
 
+def test_a_role_may_file_and_not_review(server):
+    place = server.new_database()
+    with CostStore(place) as store, store._engine.begin() as connection:
+        for statement in (
+            "CREATE ROLE agent LOGIN",
+            "GRANT SELECT ON ALL TABLES IN SCHEMA public TO agent",
+            "GRANT INSERT ON energy_cost_proposals, cost_discomfort_log TO agent",
+        ):
+            connection.execute(sa.text(statement))
+        store.register_verbs(LabParams())
+    with CostStore(place.replace("solvent@", "agent@"), create=False) as agent:
+        row = agent.file(asked())
+        for forbidden in (
+            lambda: agent.approve(row.id),
+            lambda: agent.reject(row.id),
+            lambda: agent.enter("action", energy_for_action("new", cost=1.0)),
+        ):
+            with pytest.raises(StoreError, match="permission denied"):
+                forbidden()
+
+
 # -- places --------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,7 @@
 """The store of prices, proposals and deferrals, in SQLite or PostgreSQL.
 
 The agent's side files proposals, which changes no cost; the human's side reviews them. Every operation is one
-transaction, and a writing one holds the lock of its database (SQLite) or of the prices (PostgreSQL), so exactly one of
+transaction, and a writing one holds a lock, of the file in SQLite and an advisory one in PostgreSQL, so exactly one of
 several reviewers wins. Needs the extra ``store``.
 """
 
@@ -47,8 +47,10 @@ class CostStore:
 
     def __init__(self, place: str | os.PathLike[str], *, create: bool = True) -> None:
         self._engine = _engine(os.fspath(place), create=create)
-        self._is_sqlite = self._engine.dialect.name == "sqlite"
-        self.place = os.fspath(place) if self._is_sqlite else str(self._engine.url)  # which hides a password
+        is_sqlite = self._engine.dialect.name == "sqlite"
+        self.place = os.fspath(place) if is_sqlite else str(self._engine.url)  # which hides a password
+        # PostgreSQL's lock needs no right to a table, so an agent's role may file and not review.
+        self._lock = sa.text("BEGIN IMMEDIATE" if is_sqlite else "SELECT pg_advisory_xact_lock(7301)")
         self._session = sessionmaker(self._engine, expire_on_commit=False)
         try:
             with self._reporting(), self._engine.connect() as connection:
@@ -56,10 +58,8 @@ class CostStore:
                 if "solvent_costs_version" in has:
                     raise StoreError(f"{self.place}: a store of version 0.2.0; allowed: a new one")
                 if create and not has >= Base.metadata.tables.keys():
-                    # Several processes may create it at once.
-                    lock = "BEGIN IMMEDIATE" if self._is_sqlite else "SELECT pg_advisory_xact_lock(7301)"
                     connection.rollback()
-                    connection.execute(sa.text(lock))
+                    connection.execute(self._lock)  # several processes may create it at once
                     Base.metadata.create_all(connection)
                     connection.commit()
                 elif not has >= Base.metadata.tables.keys():
@@ -300,8 +300,7 @@ class CostStore:
     def _writing(self) -> Iterator[Session]:
         """Open a transaction that no other writer can cross."""
         with self._reporting(), self._session.begin() as session:
-            lock = "LOCK TABLE energy_costs IN SHARE ROW EXCLUSIVE MODE"
-            session.execute(sa.text("BEGIN IMMEDIATE" if self._is_sqlite else lock))
+            session.execute(self._lock)
             yield session
 
     @contextmanager
