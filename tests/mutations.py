@@ -39,7 +39,7 @@ tests/test_environment.py tests/test_vector.py tests/test_*level.py tests/contra
 TESTS = {
     "envs/solvent/lab/": LAB,
     "envs/solvent/debt/": "tests/debt\ntests/test_control.py\ntests/test_own_agent.py",
-    "envs/solvent/energy/": "tests/energy/test_meter.py\ntests/costs/test_meter_store.py tests/test_own_agent.py",
+    "envs/solvent/energy/": "tests/energy/test_meter.py\ntests/energy/test_store.py",
     "envs/solvent/gate/policy.py": "tests/gate/test_policy.py tests/gate/test_verdict.py\ntests/gate",
     "envs/solvent/gate/": "tests/gate/test_embedding.py tests/gate/test_measurement.py\ntests/gate",
     "envs/solvent/adequacy/": "tests/adequacy/test_{stem}.py\ntests/adequacy",

@@ -30,7 +30,6 @@ NAME = canonicalize_name(METADATA["name"])
 EXTRAS: dict[str, list[str]] = METADATA["optional-dependencies"]
 PACKAGES = [Path(package) for package in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]]
 HEAVY = {
-    "alembic",
     "matplotlib",
     "mcp",
     "pandas",

@@ -21,11 +21,11 @@ from solvent_experiments.console import complain, new_console, say, suggest
 from solvent_experiments.desk.command import desk
 from solvent_experiments.instruments.adequacy import app as adequacy
 from solvent_experiments.instruments.debt import app as debt
-from solvent_experiments.instruments.energy.commands import explain, tools
-from solvent_experiments.instruments.energy.proposals import app as proposals
+from solvent_experiments.instruments.energy import explain, tools
 from solvent_experiments.instruments.gate import app as gate
 from solvent_experiments.instruments.language import llm, serve
 from solvent_experiments.instruments.options import Env, Quiet
+from solvent_experiments.instruments.proposals import app as proposals
 from solvent_experiments.studies.command import app as study
 
 PROG = "solvent"

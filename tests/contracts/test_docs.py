@@ -13,7 +13,7 @@ import typer.main
 
 from solvent.adequacy.heuristic import MATRIX
 from solvent.energy import CATEGORIES
-from solvent.energy.amounts import plain
+from solvent.energy.meter import plain
 from solvent.lab.mechanisms.energy import EnergyParams
 from solvent_agents import PLAYERS
 from solvent_experiments.cli import app
@@ -121,7 +121,7 @@ def test_the_categories_and_multipliers_of_energy_are_the_codes():
         for name, line in CATEGORIES.items()
     }
     multipliers = [params.first_use, params.error_rate, params.late_social, params.similar]
-    assert [row[2] for row in rows(text, "context")] == [plain(multiplier) for multiplier in multipliers]
+    assert [row[1] for row in rows(text, "context")] == [plain(multiplier) for multiplier in multipliers]
 
 
 def test_the_matrix_of_adequacy_is_the_lexicons():

@@ -12,23 +12,16 @@ import sys
 import threading
 import time
 import zlib
-from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import psutil
 import pytest
-from rich.console import Console
 
 from solvent.energy import CATEGORIES
 from solvent_experiments.config import ConfigError
-from solvent_experiments.instruments.energy.tools import (
-    ServerError,
-    environment_of,
-    list_tools,
-    show_tools,
-)
 from solvent_experiments.instruments.terminal import printable
+from solvent_experiments.instruments.tool_servers import ServerError, environment_of, list_tools
 from tests.commands import call, launching, wait_until
 
 SERVERS = Path(__file__).parent / "servers"
@@ -61,10 +54,10 @@ def problem(server, timeout=PATIENT):
     text = str(caught.value)
     assert text.startswith(printable(server))
     assert text.isprintable()  # one line, nothing that moves the cursor
-    return caught.value.problem
+    return text.removeprefix(f"{printable(server)}: ")
 
 
-# ------------------------------------------------------------------------------------------------ good ones
+# -- good ones ------------------------------------------------------------------------------------
 
 
 def test_a_server_that_is_not_ours():
@@ -124,16 +117,16 @@ def test_a_banner_before_the_protocol_is_forgiven():
 
 
 def test_a_server_without_tools():
-    assert list_tools(scripted("toolless"), PATIENT).tools == ()
+    assert list_tools(scripted("toolless"), PATIENT).tools == []
 
 
-# ------------------------------------------------------------------------------------------------ bad ones
+# -- bad ones -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("mode", "says"),
     [
-        ("dead", "ended before it answered; it said: no licence for this machine"),
+        ("dead", "ended before it answered; --stderr shows"),
         ("junk", "sent nothing that the protocol knows; it sent: hello, this is no protocol"),
         ("binary", "sent nothing that the protocol knows"),
         ("error", r"answered with an error: out of\x1b[31m order"),
@@ -141,7 +134,7 @@ def test_a_server_without_tools():
         ("circle", "its list of tools has no end"),
         ("endless", "its list of tools has no end"),
         ("echo", "answered with an error"),
-        ("chatter", "ended before it answered; it said: so it goes"),
+        ("chatter", "ended before it answered"),
     ],
 )
 def test_an_error_says_what_it_did(mode, says):
@@ -233,30 +226,9 @@ class _Flood(BaseHTTPRequestHandler):
         pass
 
 
-def at_most(mib, work):
-    """Do ``work`` and hold the growth of this process against a number of MiB."""
-    process, peaks, done = psutil.Process(), [], threading.Event()
-
-    def watch():
-        while not done.wait(0.01):
-            peaks.append(process.memory_info().rss)
-
-    before = process.memory_info().rss
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        work()
-    finally:
-        done.set()
-        watcher.join()
-    assert (max(peaks, default=0) - before) / 2**20 < mib
-
-
 @pytest.mark.parametrize("mode", ["flood", "notices"])
 def test_a_command_that_never_stops_talking(mode):
-    said = []
-    at_most(100, lambda: said.append(problem(scripted(mode))))
-    assert said == ["sent more than 8 MiB"]
+    assert problem(scripted(mode)) == "sent more than 8 MiB"
 
 
 @pytest.mark.parametrize(
@@ -273,10 +245,7 @@ def test_an_address_that_never_stops_talking(path, says):
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:
-            url = f"http://127.0.0.1:{server.server_port}{path}"
-            said = []
-            at_most(100, lambda: said.append(problem(url)))
-            assert says in said[0]
+            assert says in problem(f"http://127.0.0.1:{server.server_port}{path}")
         finally:
             server.shutdown()
             thread.join()
@@ -288,30 +257,7 @@ def test_a_port_that_never_answers():
         assert problem(url, 0.5) == "no answer within 0.5 s"
 
 
-@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
-def test_an_impossible_time_limit(seconds):
-    with pytest.raises(ValueError, match=r"^--timeout: got"):
-        list_tools(scripted("ok"), seconds)
-
-
-# ------------------------------------------------------------------------------------------------ processes
-
-
-def alive(file):
-    pids = [int(pid) for pid in file.read_text().split()]
-    assert len(pids) == 2
-    return [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"]
-
-
-@pytest.mark.parametrize("mode", ["silent", "ok"])
-def test_a_server_that_will_not_go_is_ended_with_its_child(mode, tmp_path):
-    file = tmp_path / "pids"
-    server = scripted(mode, str(file))
-    if mode == "silent":
-        assert "no answer" in problem(server, 1.0)
-    else:
-        assert len(list_tools(server, PATIENT).tools) == 1
-    assert alive(file) == []
+# -- processes ------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
@@ -325,32 +271,28 @@ def test_control_c_ends_it_too(tmp_path):
         _, errors = running.communicate(timeout=30)
     assert running.returncode == 130
     assert errors.strip() == "solvent: stopped"
-    assert alive(file) == []
+    assert not psutil.pid_exists(int(file.read_text().split()[0]))
 
 
-# ------------------------------------------------------------------------------------------------ what is shown
+# -- what is shown --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_hostile_names_neither_colour_nor_break_the_table(width, capsys):
-    console = Console(width=width, force_terminal=True, color_system="truecolor")
-    ask = partial(list_tools, timeout=PATIENT)
-    answered = show_tools([scripted("hostile")], ask, console, as_json=False, why=True)
-    shown, errors = capsys.readouterr()
-    assert answered
+def test_hostile_names_neither_colour_nor_break_the_table():
+    ended = call("tools", scripted("hostile"), "--why", width=120)
+    shown = ended.succeeded()
     assert r"\x1b[31mred" in shown
     assert "\x1b[31m" not in shown
     assert "[bold red]markup[/bold red]" in shown
     assert ":skull:" in shown
     assert all(ch not in shown for ch in "\x07\u202e\u200b")
-    assert errors.count("left out") == 2  # the empty name and the enormous one
-    assert errors.replace("\n", "").isprintable()
+    assert ended.err.count("left out") == 2  # the empty name and the enormous one
+    assert ended.err.replace("\n", "").isprintable()
 
 
 def test_the_table_of_the_command():
     ended = call("tools", TIME, "--why", width=160)
     ended.succeeded(
-        "mcp-time", "get_current_time", "read / search", "0.5", "heartbeat, chat", "The server says"
+        "mcp-time", "get_current_time", "read / search", "0.5", "heartbeat, chat", "in its name says"
     )
     assert ended.err == ""
 
@@ -359,7 +301,7 @@ def test_one_fails_and_the_others_are_shown():
     result = call("tools", scripted("dead"), scripted("ok"), scripted("echo"), "--json")
     assert result.code == 2
     dead, echo = result.err.splitlines()
-    assert dead.endswith("it said: no licence for this machine")
+    assert "ended before it answered" in dead
     assert "answered with an error" in echo
     (row,) = json.loads(result.out)
     assert row["name"] == "get_time"
@@ -389,7 +331,20 @@ def test_variables_for_a_command(monkeypatch):
             environment_of([wrong])
 
 
-def test_the_commands_variables_reach_it():
+def test_the_commands_variables_reach_it(capfd):
     code = "import os, sys; sys.exit(os.environ['GREETING'])"
-    with pytest.raises(ServerError, match="it said: good morning"):
-        list_tools(shlex.join([sys.executable, "-c", code]), PATIENT, {"GREETING": "good morning"})
+    with pytest.raises(ServerError):
+        list_tools(
+            shlex.join([sys.executable, "-c", code]), PATIENT, {"GREETING": "good morning"}, show_stderr=True
+        )
+    assert "good morning" in capfd.readouterr().err
+
+
+def test_tools_enter_a_store(tmp_path):
+    pytest.importorskip("sqlalchemy", reason="the extra `store` is not installed")
+    from solvent.energy.store import CostStore
+
+    place = str(tmp_path / "costs.db")
+    call("tools", SHOP, "--store", place).succeeded("delete_all")
+    with CostStore(place, create=False) as store:
+        assert {row.target_name for row in store.prices()} >= {"list_orders", "delete_all"}

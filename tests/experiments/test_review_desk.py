@@ -16,7 +16,8 @@ from playwright.sync_api import Browser
 
 from solvent import LabParams
 from solvent.adequacy.records import ScoreRecord
-from solvent.energy.costs import CostStore, EnergyCostProposal, Reflection
+from solvent.energy import Proposal
+from solvent.energy.store import CostStore
 from solvent.files import now, read_records
 from solvent.gate.policy import FIXED
 from solvent.gate.reviews import Judged
@@ -34,14 +35,12 @@ def costs(tmp_path: Path) -> Iterator[CostStore]:
     with CostStore(str(tmp_path / "costs.db")) as store:
         store.register_verbs(LabParams())
         for name, cost in (("screen", 4.0), ("dose_response", 6.0)):
-            proposal = EnergyCostProposal(
-                target_type="action", target_name=name, current_cost=cost, suggested_min=2.0, suggested_max=3.0,
-                direction="decrease", rationale=f"put off again {HOSTILE}", confidence=0.6,
-                evidence=[{"source": "heartbeat_102", "summary": HOSTILE}], heartbeat_refs=[102, 109],
-            )  # fmt: skip
-            store.file_proposal(
-                proposal, Reflection(episode="ada", heartbeat_number=110, agent_notes="put off")
-            )
+            said = {
+                "target": name, "current_cost": cost, "suggested_range": [2.0, 3.0], "direction": "decrease",
+                "rationale": f"put off again {HOSTILE}", "confidence": 0.6,
+                "evidence": [f"heartbeat_102: {HOSTILE}", "heartbeat_109: again"],
+            }  # fmt: skip
+            store.file(Proposal.model_validate(said))
         yield store
 
 

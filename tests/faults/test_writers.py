@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from solvent.energy.costs import CostStore
+from solvent.energy.store import CostStore
 
 PATIENCE = 300  # seconds
 
@@ -63,14 +63,15 @@ def test_of_many_processes_only_one_holds_the_lock(tmp_path: Path) -> None:
 
 LOG = """
 import sys
-from solvent.energy.costs import CostDiscomfort, CostStore
+from solvent.energy import Discomfort
+from solvent.energy.store import CostStore
 
 place, rows, number = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 with CostStore(place) as store:
     for beat in range(rows):
         store.log_discomfort(
-            CostDiscomfort(heartbeat_number=beat, action_considered=number, energy_cost=4.0, energy_available=1.0,
-                           deferral_reason="insufficient_energy")
+            Discomfort(heartbeat_number=beat, action_considered=number, energy_cost=4.0, energy_available=1.0,
+                       deferral_reason="insufficient_energy")
         )
 """
 

@@ -9,35 +9,27 @@
     if quote.runs:
         ...  # call the tool; meter.failed("calendar:delete_event") if it fails
     print(quote.cost, quote.factors)  # 7.875 {'first_use': 1.5, 'clipped': False}
-    print(meter.close_heartbeat().spent["maintenance"], meter.balance)  # 7.875 5.125
+    print(meter.close_heartbeat())  # the summary that the agent sees next
+    meter.save("energy.json")
 
-The rules are the functions of ``solvent.lab.mechanisms.energy``, which the lab runs too. ``solvent.energy.costs``
-stores prices and the agent's record; agents propose changes and people review the proposals. Source: *Action Cost: The
-Energy Model*.
+The rules are the functions of ``solvent.lab.mechanisms.energy``, which the lab runs too. ``solvent.energy.store`` keeps
+prices and proposals, which people review. Source: *Action Cost: The Energy Model*.
 """
 
-from solvent.energy.account import EnergyBooks
-from solvent.energy.actions import Action, energy_for_action
-from solvent.energy.context import EnergyContext, effective_cost
 from solvent.energy.explanation import explain
-from solvent.energy.meter import EnergyMeter
+from solvent.energy.meter import (
+    Action,
+    EnergyMeter,
+    HeartbeatSummary,
+    Quote,
+    energy_for_action,
+    intent_summary_text,
+)  # fmt: skip
 from solvent.energy.pricing import CATEGORIES, Category, ToolEnergy, energy_for_tool, energy_for_verb
-from solvent.energy.quotes import HeartbeatSummary, Quote, intent_summary_text
+from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError
 
 __all__ = [
-    "CATEGORIES",
-    "Action",
-    "Category",
-    "EnergyBooks",
-    "EnergyContext",
-    "EnergyMeter",
-    "HeartbeatSummary",
-    "Quote",
-    "ToolEnergy",
-    "effective_cost",
-    "energy_for_action",
-    "energy_for_tool",
-    "energy_for_verb",
-    "explain",
+    "CATEGORIES", "Action", "Category", "Discomfort", "EnergyMeter", "HeartbeatSummary", "Proposal", "ProposalError",
+    "Quote", "StoreError", "ToolEnergy", "energy_for_action", "energy_for_tool", "energy_for_verb", "explain",
     "intent_summary_text",
-]
+]  # fmt: skip

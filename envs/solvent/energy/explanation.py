@@ -1,186 +1,142 @@
 """The explanation of energy for an agent, with the numbers of its lab or meter.
 
-Source: *Action Cost: The Energy Model*, "Agent-Facing Explanation"; the wording is ours. Every
-number in the text is a parameter of the lab, or of the meter and its store.
+Source: *Action Cost: The Energy Model*, "Agent-Facing Explanation"; the wording, in ``explanation.toml``, is ours.
+Every number in the text is a parameter of the lab or of the meter, or a rule of proposals.
 """
 
 from __future__ import annotations
 
+import functools
+import tomllib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from solvent.energy.amounts import plain
+from solvent.energy.meter import plain
+from solvent.energy.pricing import BOTH
+from solvent.energy.rules import CHANGE_EVERY, EVIDENCE_HEARTBEATS, STEP_LIMIT
 from solvent.lab.actions import offered_verbs
 from solvent.lab.mechanisms.energy import EnergyParams
 from solvent.lab.params import LabParams
-from solvent.lab.verbs import INTENTS, VERBS, VerbSpec
+from solvent.lab.verbs import INTENTS, VERBS
 
 if TYPE_CHECKING:
     from solvent.energy.meter import EnergyMeter
 
 __all__ = ["explain"]
 
-_HEADING = (
-    "# Your energy\n\n"
-    "Acting has a price here, paid in energy. It isn't the price of computing: it says how much an action changes, "
-    "how hard that is to undo, who sees it, whose attention it takes and what it commits you to. Thinking costs "
-    "little. Speaking in public always costs a lot."
-)
+_Priced = tuple[str, float, str, bool, float]  # name, cost, intent class, chat alone, floor
 
 
-def explain(subject: LabParams | EnergyMeter) -> str:
-    """Return the explanation of energy for an agent in a lab, or one with a meter: Markdown in short sections."""
+def explain(subject: LabParams | EnergyMeter, *, reviewed: bool = True) -> str:
+    """Return the explanation of energy for an agent in a lab, or one with a meter: Markdown in short sections.
+
+    Args:
+        subject: the lab's parameters, or a meter.
+        reviewed: for a meter, whether a person reviews proposals.
+    """
     if not isinstance(subject, LabParams):
-        return _joined(
-            _metered_budget(subject),
-            _metered_costs(subject),
-            _situation(subject.params, subject.cap, "the same action with the same subject"),
-            _metered_presence(subject),
-            _intents(),
-            _metered_voice(subject),
-            _advice(subject.cap),
-        )
+        return _of_a_meter(subject, reviewed=reviewed)
     if not subject.energy.enabled:
-        return _without_energy(subject)
-    energy = subject.energy
-    return _joined(
-        _budget(subject),
-        _costs(subject),
-        _situation(energy, energy.cap, "the same with the same compound"),
-        _presence(subject),
-        _intents(),
-        _voice(subject),
-        _advice(energy.cap),
-    )
+        budget = subject.budget
+        return str(_words()["none"]).lstrip().format(wells=budget.wells, heartbeats=budget.heartbeats)
+    return _of_a_lab(subject)
 
 
-def _joined(*sections: str) -> str:
-    return "\n\n".join([_HEADING, *sections]) + "\n"
-
-
-def _without_energy(params: LabParams) -> str:
-    return (
-        "# Energy\n\n"
-        "This lab has no energy: an action costs wells and time, and nothing else.\n\n"
-        f"There are {params.budget.wells} wells and {params.budget.heartbeats} heartbeats. "
-        "A heartbeat is a single action.\n"
-    )
-
-
-def _budget(params: LabParams) -> str:
-    energy = params.energy
-    leak = f" {100.0 * energy.leak:g} % of it leaks away as a heartbeat closes." if energy.leak else ""
-    return (
-        "## What you have\n\n"
-        f"- You start with {plain(energy.start)} energy, and each heartbeat brings {plain(energy.regeneration)}.\n"
-        f"- What you don't spend is kept, up to {plain(energy.cap)}.{leak} What would go above that is lost.\n"
-        "- There is one pool for everything. It is never below zero, and nothing is ever given back.\n"
-        f"- A heartbeat has room for {_count(energy.slots, 'action')}. `rest` ends it early, and so does "
-        "a refusal.\n"
-        "- What you can't afford doesn't happen, though it takes its place among the actions. It is noted as deferred."
-    )
-
-
-def _costs(params: LabParams) -> str:
-    cells = [
-        (
-            f"`{spec.name}`",
-            plain(params.energy.base_cost(spec.name)),
-            spec.intent,
-            "chat" if spec.name in params.energy.chat_only else "any time",
-        )
-        for spec in _offered(params)
+def _of_a_meter(meter: EnergyMeter, *, reviewed: bool) -> str:
+    words = _words()["meter"]
+    actions = [
+        (_code(tool.name), price, intent, tool.allowed_contexts != BOTH, tool.energy_cost_floor or 0.0)
+        for tool, intent, _, price in meter.actions.values()
     ]
-    floors = [
-        f"`{spec.name}` below {plain(params.energy.floor(spec.name))}"
-        for spec in _offered(params)
-        if params.energy.floor(spec.name) > 0.0
-    ]
-    voice = params.proposals
-    wrong = ""
-    if voice.enabled and voice.mispriced_most > 0:
-        wrong = (
-            f"\n\nThese are the usual costs. Up to {voice.mispriced_most} of them may be wrong at the start, by "
-            f"{plain(voice.mispriced_low)} to {plain(voice.mispriced_high)} times either way; what you are shown is "
-            "what you pay."
-        )
-    return _table(cells, wrong, floors)
-
-
-def _table(cells: Iterable[tuple[str, ...]], below: str, floors: Sequence[str]) -> str:
-    rows = [f"| {' | '.join(row)} |" for row in cells]
-    table = "\n".join(["| action | energy | class | when |", "|---|---:|---|---|", *rows])
-    floor = f"\n\nWhatever is decided, no review takes {' or '.join(floors)}." if floors else ""
-    return f"## What actions cost\n\n{table}{below}{floor}"
-
-
-def _situation(energy: EnergyParams, cap: float, repeated: str) -> str:
-    hours = _hours(energy.late_from, energy.late_until)
-    raising = {
-        "the first time you do it": energy.first_use,
-        "half or more of its last four uses failed": energy.error_rate,
-        f"you speak to others late, {hours}": energy.late_social,
-        f"you did {repeated} in this heartbeat": energy.similar,
+    rules = {
+        "evidence": _count(EVIDENCE_HEARTBEATS, "heartbeat"),
+        "step": f"{100 * STEP_LIMIT:g}",
+        "hours": CHANGE_EVERY.days * 24,
     }
-    lines = [f"- {when}: ×{plain(factor)}\n" for when, factor in raising.items() if factor > 1.0]
-    return (
-        "## What raises the cost\n\n"
-        f"Each of these multiplies the cost:\n\n{''.join(lines)}\n"
-        f"Together they multiply by at most {plain(energy.multiplier_cap)}, and they take no cost above "
-        f"{plain(cap)}, the most that you can have. Nothing makes an action cheaper than its cost above."
+    return _text(
+        words,
+        actions,
+        meter.params,
+        meter.cap,
+        begin=words["begin"].format(balance=plain(meter.balance)),
+        regeneration=plain(meter.regeneration),
+        leak="",
+        wrong="",
+        limits=words["limits"],
+        presence=words["presence"],
+        voice=words["voice"].format(**rules) if reviewed else "",
     )
 
 
-def _presence(params: LabParams) -> str:
-    energy = params.energy
-    names = [f"`{spec.name}`" for spec in _offered(params) if spec.name in energy.chat_only]
-    return (
-        "## When you may act\n\n"
-        f"The user is there {_hours(energy.present_from, energy.present_until)}: that is `chat`. "
-        f"The other hours are `heartbeat`: you are on your own, and {_listed(names)} "
-        f"{'is' if len(names) == 1 else 'are'} not allowed."
+def _of_a_lab(params: LabParams) -> str:
+    words, energy, voice = _words()["lab"], params.energy, params.proposals
+    verbs = [VERBS[verb] for verb in offered_verbs(params)]
+    actions = [
+        (f"`{v.name}`", energy.base_cost(v.name), v.intent, v.name in energy.chat_only, energy.floor(v.name))
+        for v in verbs
+    ]
+    mispriced = {
+        "most": voice.mispriced_most,
+        "low": plain(voice.mispriced_low),
+        "high": plain(voice.mispriced_high),
+    }
+    rules = {
+        "evidence": _count(voice.evidence_heartbeats, "heartbeat"),
+        "review": _count(voice.review_heartbeats, "heartbeat"),
+        "step": plain(voice.step_limit),
+    }
+    return _text(
+        words,
+        actions,
+        energy,
+        energy.cap,
+        begin=words["begin"].format(start=plain(energy.start)),
+        regeneration=plain(energy.regeneration),
+        leak=words["leak"].format(leak=100.0 * energy.leak) if energy.leak else "",
+        wrong=words["wrong"].format(**mispriced) if voice.enabled and voice.mispriced_most > 0 else "",
+        limits=words["limits"].format(slots=_count(energy.slots, "action")),
+        presence=words["presence"].format(present=_hours(energy.present_from, energy.present_until)),
+        voice=words["voice"].format(**rules) if voice.enabled else "",
     )
 
 
-def _intents() -> str:
-    return (
-        "## Where it went\n\n"
-        f"Every action belongs to one class: {', '.join(INTENTS[:-1])} or {INTENTS[-1]}. When a heartbeat closes you "
-        "see what each class took. The classes change no cost and forbid nothing; they show you what you do often "
-        "and what you never do."
+def _text(
+    words: dict[str, str], actions: Sequence[_Priced], energy: EnergyParams, cap: float, *, voice: str, limits: str,
+    **filled: Any,
+) -> str:  # fmt: skip
+    common = _words()
+    late = {"late": _hours(energy.late_from, energy.late_until), "again": words["again"]}
+    situation = [
+        f"- {when.format(**late)}: ×{plain(getattr(energy, name))}"
+        for name, when in common["raising"].items()
+        if getattr(energy, name) > 1.0
+    ]
+    alone = [name for name, _, _, chat_only, _ in actions if chat_only]
+    names = f"{_listed(alone)} {'is' if len(alone) == 1 else 'are'}"
+    floors = " or ".join(f"{name} below {plain(floor)}" for name, *_, floor in actions if floor)
+    rows = [
+        f"| {name} | {plain(cost)} | {intent} | {'chat' if chat_only else 'any time'} |"
+        for name, cost, intent, chat_only, _ in actions
+    ]
+    text = str(common["text"]).lstrip()
+    return text.format(
+        rows="\n".join(rows),
+        floors=common["floors"].format(floors=floors) if floors else "",
+        situation="\n".join(situation),
+        multiplier_cap=plain(energy.multiplier_cap),
+        cap=plain(cap),
+        refused=common["refused"].format(names=names) if alone else "",
+        intents=f"{', '.join(INTENTS[:-1])} or {INTENTS[-1]}",
+        voice=voice.lstrip() + common["low"] if voice else common["silent"],
+        limits=limits.lstrip(),
+        **filled,
     )
 
 
-def _voice(params: LabParams) -> str:
-    voice = params.proposals
-    begin = "## When a cost seems wrong\n\nYou choose actions; you don't choose what they cost. "
-    if not voice.enabled:
-        return begin + "In this lab costs stay as they are."
-    return (
-        begin + "But you can be heard:\n\n"
-        "1. `reflect`: see what your energy went into in this heartbeat.\n"
-        "2. `propose`, right after it: ask for a lower cost of what you put off most, within a range. It takes "
-        f"evidence from {_count(voice.evidence_heartbeats, 'heartbeat')} or more in which the action was worth taking "
-        "and you couldn't afford it.\n"
-        f"3. The review comes {_count(voice.review_heartbeats, 'heartbeat')} later. It asks what the action was worth "
-        "each time you paid for it, and if you hardly ever did it has little to go by. It lowers the cost by at most "
-        f"{plain(voice.step_limit)}, or leaves it.\n\n"
-        "Until then nothing changes. A cost can be too low as well: notice what you do without a second thought."
-    )
-
-
-def _advice(cap: float) -> str:
-    return (
-        "## In short\n\n"
-        "- Being able to act is no reason to act.\n"
-        f"- Energy above {plain(cap)} is lost: saving has a limit, and resting is not a goal.\n"
-        "- When a cost holds you back, notice what it kept you from.\n"
-        "- An expensive action isn't forbidden: take it when you mean it."
-    )
-
-
-def _offered(params: LabParams) -> Sequence[VerbSpec]:
-    return [VERBS[verb] for verb in offered_verbs(params)]
+@functools.cache
+def _words() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("explanation.toml").read_text(encoding="utf-8"))
 
 
 def _hours(begins: int, ends: int) -> str:
@@ -191,72 +147,9 @@ def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" + ("" if n == 1 else "s")
 
 
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-# -- a meter -----------------------------------------------------------------------------------
-
-
-def _metered_budget(meter: EnergyMeter) -> str:
-    return (
-        "## What you have\n\n"
-        f"- You have {plain(meter.balance)} energy, and each heartbeat brings {plain(meter.regeneration)}.\n"
-        f"- What you don't spend is kept, up to {plain(meter.cap)}. What would go above that is lost.\n"
-        "- There is one pool for everything. It is never below zero, and nothing is ever given back.\n"
-        "- What you can't afford doesn't happen. It is noted as deferred, with the reason that you give."
-    )
-
-
-def _metered_costs(meter: EnergyMeter) -> str:
-    cells = [
-        (
-            _code(name),
-            plain(action.price),
-            action.intent,
-            "any time" if "heartbeat" in action.tool.allowed_contexts else "chat",
-        )
-        for name, action in meter.actions.items()
-    ]
-    floors = [
-        f"{_code(name)} below {plain(action.tool.energy_cost_floor)}"
-        for name, action in meter.actions.items()
-        if action.tool.energy_cost_floor
-    ]
-    return _table(cells, "", floors)
-
-
-def _metered_presence(meter: EnergyMeter) -> str:
-    names = [
-        _code(name)
-        for name, action in meter.actions.items()
-        if "heartbeat" not in action.tool.allowed_contexts
-    ]
-    alone = f", and {_listed(names)} {'is' if len(names) == 1 else 'are'} not allowed" if names else ""
-    return (
-        "## When you may act\n\n"
-        f"While the user is there, the context is `chat`. Otherwise it is `heartbeat`: you are on your own{alone}."
-    )
-
-
-def _metered_voice(meter: EnergyMeter) -> str:
-    begin = "## When a cost seems wrong\n\nYou choose actions; you don't choose what they cost. "
-    if not meter.is_reviewed:
-        return begin + "Nobody reviews costs here, so they stay as they are."
-    from solvent.energy.costs.rules import CHANGE_EVERY, EVIDENCE_HEARTBEATS, STEP_LIMIT
-
-    return (
-        begin + "But you can be heard:\n\n"
-        "1. When you put an action off, say why, and name the memories behind it. Both are kept.\n"
-        "2. Reflect: see what your energy went into and what you put off, and record what you noticed.\n"
-        "3. Right after it you may propose another cost for an action, within a range. It takes evidence from "
-        f"{_count(EVIDENCE_HEARTBEATS, 'heartbeat')} or more: in which you put it off, for a lower cost; in which you "
-        "did it too easily, for a higher one.\n"
-        "4. A person decides. You may revise or withdraw a proposal until then. A cost moves by at most "
-        f"{100 * STEP_LIMIT:g} % at once, and once in {_count(CHANGE_EVERY.days * 24, 'hour')}.\n\n"
-        "Until it is approved nothing changes. A cost can be too low as well: notice what you do without a second "
-        "thought."
-    )
+def _listed(names: Iterable[str]) -> str:
+    *most, last = names or [""]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _code(name: str) -> str:

@@ -5,8 +5,9 @@ balance carries over up to a cap. It is never negative, and no energy is refunde
 
     balance = start + income - lost - spent
 
-An action costs its base cost times the multipliers of its situation (``effective_cost``), which the meter knows: first
-use, recent failures, the hour, a similar action in this heartbeat. What can't be paid for is deferred; what the agent
+    cost = base * clip(first_use * error_rate * late_social * similar, 1, multiplier_cap)
+
+by the lab's own rule functions (``solvent.lab.mechanisms.energy``). What can't be paid for is deferred; what the agent
 puts off itself is deferred too. The reason follows from the books and not from what the agent says:
 
     insufficient_energy   the cost is above the balance
@@ -15,42 +16,136 @@ puts off itself is deferred too. The reason follows from the books and not from 
 
 A tool out of its context is refused, which is no deferral: energy is not the reason.
 
-With a store (``solvent.energy.costs``) the meter outlives its process, prices change by approvals alone, and the agent
-may argue for others, right after a reflection. Energy is counted in whole thousandths, as in the environment.
-
-Known approximation: costs are rounded to the nearest thousandth. A cost that the situation raises above the cap is
-limited to it, or the action could never be paid for. Without a store, memories and notes are not kept.
+Known approximation: energy is counted in whole thousandths, as in the environment. A cost that the situation raises
+above the cap is limited to it, or the action could never be paid for.
 """
 
 from __future__ import annotations
 
 import datetime
+import json
+import math
+import os
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from solvent.energy.account import Account, EnergyBooks
-from solvent.energy.actions import Action, energy_for_action, require_intent
-from solvent.energy.amounts import MOST_ENERGY, number, plain
-from solvent.energy.context import effective_cost
-from solvent.energy.history import RECENT_HEARTBEATS, History
-from solvent.energy.pricing import ACTION, BOTH, ToolEnergy, energy_for_tool
-from solvent.energy.quotes import HeartbeatSummary, Quote, intent_summary_text
-from solvent.lab.mechanisms.energy import EnergyParams, payable
+from pydantic import BaseModel, Field, ValidationError, model_validator
+
+from solvent.energy.pricing import ACTION, BOTH, CATEGORIES, MOST_ENERGY, ToolEnergy, energy_for_tool
+from solvent.energy.rules import EVIDENCE_HEARTBEATS, Discomfort, Energy, Evidence, Proposal, ProposalError
+from solvent.files import RECORD, first_problem, read_input, strict_json, write_atomically
+from solvent.lab.mechanisms import energy as lab_energy
+from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, EnergyParams
+from solvent.lab.mechanisms.proposals import confidence as usual_confidence
 from solvent.lab.settings import UNIT, in_thousandths, nearest
+from solvent.lab.verbs import INTENTS
 
-if TYPE_CHECKING:
-    from solvent.energy.costs import CostStore, EnergyCostProposal
-    from solvent.energy.costs.meter_record import MeterRecord
+__all__ = [
+    "Action", "EnergyMeter", "HeartbeatSummary", "Quote", "energy_for_action", "intent_summary_text", "plain",
+]  # fmt: skip
 
-__all__ = ["EnergyMeter"]
+RECENT_HEARTBEATS = 24
+"""Closed heartbeats that a meter remembers, with their deferrals and paid uses."""
+MOST_EVIDENCE = 12
+"""Heartbeats that a proposal names at most, the latest; a person reads them."""
+LONGEST = 2**24
+"""Maximum size of a saved meter, bytes."""
+INTENT_OF = {
+    "read": "exploration", "create": "maintenance", "modify": "maintenance", "delete": "maintenance",
+    "send_private": "social", "send_public": "social",
+}  # fmt: skip
+"""The intent class of a discovered tool, by its category."""
 
 _DEFAULTS = EnergyParams()
+# The plain Python function accepts EnergyParams.
+_multiplier = getattr(lab_energy.multiplier, "py_func", lab_energy.multiplier)
 
 
-def _local_time() -> datetime.datetime:
-    return datetime.datetime.now().astimezone()
+class Action(NamedTuple):
+    """An action of a meter: its terms, intent class, kind (``action`` or ``mcp_tool``) and base cost in force."""
+
+    tool: ToolEnergy
+    intent: str
+    kind: str
+    price: float
+
+
+class Quote(NamedTuple):
+    """The cost of an action now, energy, the multipliers that apply, and what keeps it from running.
+
+    ``factors`` has ``first_use``, ``error_rate``, ``late_social`` and ``similar`` where they apply; ``clipped`` is True
+    if their product was above the bound. ``obstacle`` is empty, ``out_of_context`` or ``insufficient_energy``.
+    """
+
+    name: str
+    base: float
+    cost: float
+    factors: Mapping[str, float]
+    obstacle: str
+
+    @property
+    def runs(self) -> bool:
+        """True if nothing keeps the action from running."""
+        return not self.obstacle
+
+
+class HeartbeatSummary(NamedTuple):
+    """A closed heartbeat: energy by intent class, income less the loss to the cap, the balance after it, deferrals.
+
+    As text, it is the source's summary, for the context in which the agent decides next.
+    """
+
+    number: int
+    spent: dict[str, float]
+    gained: float
+    balance: float
+    deferrals: tuple[Discomfort, ...] = ()
+
+    def __str__(self) -> str:
+        return intent_summary_text(self.spent)
+
+
+Count = Annotated[int, Field(strict=True, ge=0)]
+
+
+class _Past(BaseModel):
+    """What a meter remembers of an action: its last four uses as bits, and its paid uses by heartbeat."""
+
+    model_config = RECORD | {"frozen": False}
+
+    record: Count = 0
+    paid: dict[int, Energy] = {}
+
+
+class _State(BaseModel):
+    """A saved meter. Amounts are in whole thousandths of energy."""
+
+    model_config = RECORD | {"frozen": False}
+
+    format: Literal["solvent.energy.v1"] = "solvent.energy.v1"
+    start: Count
+    balance: Count
+    income: Count = 0
+    lost: Count = 0
+    spent: Count = 0
+    heartbeat: Count = 1
+    intents: dict[str, Count] = dict.fromkeys(INTENTS, 0)
+    totals: dict[str, Count] = dict.fromkeys(INTENTS, 0)
+    recent: list[dict[str, Count]] = []
+    past: dict[str, _Past] = {}
+    done: list[tuple[str, str | None]] = []
+    deferrals: list[Discomfort] = []
+    reflected: bool = False
+
+    @model_validator(mode="after")
+    def _books_balance(self) -> Self:
+        known = all(counts.keys() == {*INTENTS} for counts in (self.intents, self.totals, *self.recent))
+        if not known or not 0 <= self.balance == self.start + self.income - self.lost - self.spent:
+            raise ValueError("books that balance, and the five intent classes")
+        return self
 
 
 class EnergyMeter:
@@ -61,15 +156,10 @@ class EnergyMeter:
         regeneration: income per heartbeat, energy.
         cap: maximum balance that carries over, above 0.
         params: multipliers and late hours; by default the source's.
-        store: a ``CostStore`` that keeps prices and the agent's record. A meter that is opened on an episode of the
-            store goes on where the last one ended.
-        episode: label of the agent in the store.
-        clock: the time, with a zone; its hour decides what is late.
+        clock: the time, whose hour decides what is late; by default the local one.
 
     Raises:
-        ValueError: a number is negative, not finite or above a million, ``start`` is above ``cap``, or the balance in
-            the store is, or the clock has no zone.
-        StoreError: the store can't be read.
+        ValueError: a number is negative, not finite or above a million, or ``start`` is above ``cap``.
     """
 
     def __init__(
@@ -79,44 +169,57 @@ class EnergyMeter:
         cap: float = _DEFAULTS.cap,
         *,
         params: EnergyParams | None = None,
-        store: CostStore | None = None,
-        episode: str = "agent",
-        clock: Callable[[], datetime.datetime] = _local_time,
+        clock: Callable[[], datetime.datetime] = datetime.datetime.now,
     ) -> None:
-        self._account = Account(start, regeneration, cap)
+        self._regeneration = in_thousandths(_number("regeneration", regeneration))
+        self._cap = in_thousandths(_number("cap", cap, 1.0 / UNIT))
+        begins = in_thousandths(_number("start", start))
+        if begins > self._cap:
+            raise ValueError(f"start: got {plain(start)}; allowed: at most the cap {plain(cap)}")
         self.params = params if params is not None else _DEFAULTS
-        self.episode = episode
         self._clock = clock
         self._actions: dict[str, Action] = {}
-        self._history = History()
-        self._reflection: uuid.UUID | None = None
-        self._opened = clock()
-        if self._opened.tzinfo is None:
-            raise ValueError(
-                f"clock: got {self._opened.isoformat()} without a zone; allowed: a time with one"
-            )
-        self._record = None
-        if store is not None:
-            from solvent.energy.costs.meter_record import MeterRecord
+        self._state = _State(start=begins, balance=begins)
 
-            self._record = MeterRecord(store, episode)
-            self._resume(self._record)
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **options: Any) -> Self:
+        """Return a meter with the books and the memory that ``save`` wrote; actions have to be registered again.
 
-    # ------------------------------------------------------------------------------------------ actions
+        ``options`` are the arguments of the class but for ``start``.
+
+        Raises:
+            OSError: the file can't be read.
+            ValueError: it is not a saved meter, or its balance is above ``cap``.
+        """
+        meter = cls(0.0, **options)
+        try:
+            state = _State.model_validate(strict_json(read_input(path, LONGEST)))
+        except ValueError as error:
+            said = first_problem(error) if isinstance(error, ValidationError) else error
+            raise ValueError(f"{path}: not a saved meter ({said})") from None
+        if state.balance > meter._cap:
+            found = f"balance {plain(state.balance / UNIT)}"
+            raise ValueError(f"{path}: {found}; allowed: at most the cap {plain(meter.cap)}")
+        meter._state = state
+        return meter
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the books and the memory to ``path`` as JSON, whole or not at all; missing folders are made.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        write_atomically(Path(path), json.dumps(self._state.model_dump(mode="json"), indent=1) + "\n")
+
+    # -- actions ---------------------------------------------------------------------------------
 
     def register(
-        self,
-        name: str,
-        intent: str,
-        *,
-        ratings: Sequence[float] | None = None,
-        cost: float | None = None,
+        self, name: str, intent: str, *, ratings: Sequence[float] | None = None, cost: float | None = None,
         category: str = ACTION,
-    ) -> Action:
+    ) -> Action:  # fmt: skip
         """Register an action of your own; arguments and errors are those of ``energy_for_action`` and ``add``."""
-        return self.add(
-            energy_for_action(name, ratings=ratings, cost=cost, category=category), intent, kind="action"
-        )
+        tool = energy_for_action(name, ratings=ratings, cost=cost, category=category)
+        return self.add(tool, intent, kind="action")
 
     def discover(self, tools: Iterable[Any]) -> list[Action]:
         """Price and add the tools of a server of the Model Context Protocol. Tools that are known stay as they are.
@@ -129,17 +232,15 @@ class EnergyMeter:
         """
         found = []
         for tool in tools:
-            field = (
-                tool.get if isinstance(tool, Mapping) else lambda name, tool=tool: getattr(tool, name, None)
-            )
-            name: Any = field("name")
+            listed = tool if isinstance(tool, Mapping) else vars(tool)
+            name: Any = listed.get("name")
             if not isinstance(name, str) or name not in self._actions:
-                self.add(energy_for_tool(name, field("annotations"), field("inputSchema")))
+                self.add(energy_for_tool(name, listed.get("annotations"), listed.get("inputSchema")))
             found.append(self._actions[name])
         return found
 
     def add(self, tool: ToolEnergy, intent: str | None = None, *, kind: str = "mcp_tool") -> Action:
-        """Add a priced tool. If the store has a price for it, that price holds; otherwise the tool's is entered.
+        """Add a priced tool.
 
         Args:
             tool: from ``energy_for_tool``, ``energy_for_verb`` or ``energy_for_action``.
@@ -148,21 +249,28 @@ class EnergyMeter:
 
         Raises:
             ValueError: the name is taken, or the intent class is unknown.
-            StoreError: the store refuses the price.
         """
         if tool.name in self._actions:
             raise ValueError(f"name: got {tool.name!r} twice; allowed: each name once")
-        intent = require_intent(intent, tool)
-        price = tool.energy_cost if self._record is None else self._record.price(kind, tool)
-        self._actions[tool.name] = Action(tool, intent, kind, price)
+        intent = INTENT_OF.get(tool.category) if intent is None else intent
+        if intent not in INTENTS:
+            raise ValueError(f"intent: got {intent!r} for {tool.name!r}; allowed: {', '.join(INTENTS)}")
+        self._actions[tool.name] = Action(tool, intent, kind, tool.energy_cost)
         return self._actions[tool.name]
+
+    def set_prices(self, prices: Iterable[Any]) -> None:
+        """Put the prices of a ``CostStore`` in force, ``meter.set_prices(store.prices())``; others stay as they are."""
+        for row in prices:
+            action = self._actions.get(row.target_name)
+            if action is not None and action.kind == row.target_type:
+                self._actions[row.target_name] = action._replace(price=row.cost)
 
     @property
     def actions(self) -> Mapping[str, Action]:
         """The registered actions by name, with the base costs in force."""
         return MappingProxyType(self._actions)
 
-    # ------------------------------------------------------------------------------------------- acting
+    # -- acting ----------------------------------------------------------------------------------
 
     def quote(self, name: str, about: str | None = None, context: str = "heartbeat") -> Quote:
         """Return the cost of an action now.
@@ -177,53 +285,56 @@ class EnergyMeter:
         """
         if context not in BOTH:
             raise ValueError(f"context: got {context!r}; allowed: {', '.join(BOTH)}")
-        action = self._action(name)
-        situation = self._history.situation(action, about, self._clock().hour)
-        raised, factors = effective_cost(action.price, situation, self.params)
-        cost = payable(in_thousandths(raised), in_thousandths(action.price), self._account.cap)
-        obstacle = "insufficient_energy" if cost > self._account.balance else ""
+        action, past, params = self._action(name), self._state.past.get(name), self.params
+        late = lab_energy.within_hours(self._clock().hour, params.late_from, params.late_until)
+        holds = {
+            "first_use": past is None,
+            "error_rate": past is not None and bool(lab_energy.error_prone(past.record)),
+            "late_social": action.tool.category.startswith("send_") and bool(late),
+            "similar": (name, about) in self._state.done,
+        }
+        base = in_thousandths(action.price)
+        raised = lab_energy.effective_cost(base, _multiplier(params, *holds.values()))
+        cost = lab_energy.payable(raised, base, self._cap)
+        factors: dict[str, float] = {name: getattr(params, name) for name in holds if holds[name]}
+        factors["clipped"] = math.prod(factors.values()) > params.multiplier_cap
+        obstacle = "insufficient_energy" if cost > self._state.balance else ""
         if context not in action.tool.allowed_contexts:
             obstacle = "out_of_context"
         return Quote(name, action.price, cost / UNIT, factors, obstacle)
 
     def act(
-        self,
-        name: str,
-        about: str | None = None,
-        context: str = "heartbeat",
-        *,
-        value: float | None = None,
+        self, name: str, about: str | None = None, context: str = "heartbeat", *, value: float | None = None,
         notes: str = "",
-        memories: Iterable[uuid.UUID | str] = (),
-    ) -> Quote:
+    ) -> Quote:  # fmt: skip
         """Pay for an action and return its quote; run the action only if ``quote.runs``.
 
-        What can't be paid for is deferred, with the agent's notes and memories. Call ``failed`` if the action fails.
+        What can't be paid for is deferred, with the agent's notes. Call ``failed`` if the action fails.
 
         Args:
             name: a registered action.
             about: its subject.
             context: ``chat`` or ``heartbeat``.
             value: the agent's estimate of its value, for a deferral.
-            notes: the agent's own words.
-            memories: ids of memories behind it.
+            notes: the agent's own words, for a deferral.
 
         Raises:
             ValueError: an argument is not allowed.
-            StoreError: the store can't be written; nothing is paid.
         """
-        quote = self.quote(name, about, context)
-        refs = _memories(memories)
-        if quote.obstacle == "insufficient_energy":
-            self._defer(quote, quote.obstacle, value, notes, refs)
+        quote, state = self.quote(name, about, context), self._state
         if quote.obstacle:
+            if quote.obstacle == "insufficient_energy":
+                self._defer(quote, quote.obstacle, value, notes)
             return quote
-        action, use = self._action(name), self._history.uses + 1
-        if self._record is not None:
-            self._record.use(use, self.heartbeat, action, about, quote.cost, notes, self._clock())
-        self._account.pay(in_thousandths(quote.cost), action.intent)
-        self._history.use(use, name, about)
-        self._reflection = None
+        cost = in_thousandths(quote.cost)
+        state.balance -= cost
+        state.spent += cost
+        state.intents[self._actions[name].intent] += cost
+        state.done.append((name, about))
+        past = state.past.setdefault(name, _Past())
+        past.record = int(lab_energy.remember_use(past.record, False))
+        past.paid[state.heartbeat] = past.paid.get(state.heartbeat, 0.0) + quote.cost
+        state.reflected = False
         return quote
 
     def failed(self, name: str) -> None:
@@ -233,65 +344,49 @@ class EnergyMeter:
             ValueError: the action was never used.
         """
         self._action(name)
-        latest = self._history.latest(name)
-        if latest is None:
-            raise ValueError(
-                f"failed: got {name!r}, which was never used; allowed: an action that was paid for"
-            )
-        if self._record is not None:
-            self._record.failed(latest)
-        self._history.fail(name)
+        if name not in self._state.past:
+            raise ValueError(f"failed: got {name!r}, which was never used; allowed: one that was paid for")
+        self._state.past[name].record |= 1
 
     def put_off(
-        self,
-        name: str,
-        about: str | None = None,
-        context: str = "heartbeat",
-        *,
-        value: float | None = None,
+        self, name: str, about: str | None = None, context: str = "heartbeat", *, value: float | None = None,
         notes: str = "",
-        memories: Iterable[uuid.UUID | str] = (),
-    ) -> str:
+    ) -> str:  # fmt: skip
         """Defer an action that the agent decides against, and return the reason: a deferral's, or ``out_of_context``.
 
         Arguments and errors are those of ``act``.
         """
         quote = self.quote(name, about, context)
-        reason = quote.obstacle or (
-            "hoarding" if self._account.balance >= self._account.cap else "cost_benefit"
-        )
+        reason = quote.obstacle or ("hoarding" if self._state.balance >= self._cap else "cost_benefit")
         if reason != "out_of_context":
-            self._defer(quote, reason, value, notes, _memories(memories))
+            self._defer(quote, reason, value, notes)
         return reason
 
-    # ---------------------------------------------------------------------------------------- reflecting
+    # -- reflecting ------------------------------------------------------------------------------
 
-    def reflect(self, notes: str = "", memories: Iterable[uuid.UUID | str] = ()) -> str:
-        """Record the agent's observation, and return what its energy went into and what it put off.
-
-        Until the agent acts again it may ``propose``.
-        """
-        refs = _memories(memories)
-        self._reflection = uuid.uuid4()
-        if self._record is not None:
-            self._reflection = self._record.reflection(self.heartbeat, notes, refs, self._clock())
-        return f"{intent_summary_text(self.spent)}\n\n{self._history.put_off_text()}"
+    def reflect(self) -> str:
+        """Return what energy went into, now and in the last heartbeats, and what was put off; then one may propose."""
+        state = self._state
+        state.reflected = True
+        sections = [intent_summary_text(self.spent)]
+        if state.recent:
+            past = {name: sum(beat[name] for beat in state.recent) / UNIT for name in INTENTS}
+            heading = f"Energy spent in the {_count(len(state.recent), 'heartbeat')} before:"
+            sections.append(intent_summary_text(past, heading))
+        beats: dict[str, set[int]] = {}
+        for row in state.deferrals:
+            beats.setdefault(row.action_considered, set()).add(row.heartbeat_number)
+        lines = [f"- {name}: {_count(len(found), 'heartbeat')}" for name, found in beats.items()]
+        heading = f"Put off in the last {RECENT_HEARTBEATS} heartbeats:"
+        return "\n\n".join([*sections, "\n".join([heading, *(lines or ["- nothing"])])])
 
     def propose(
-        self,
-        name: str,
-        low: float,
-        high: float,
-        rationale: str,
-        *,
-        confidence: float | None = None,
+        self, name: str, low: float, high: float, rationale: str, *, confidence: float | None = None,
         memories: Iterable[uuid.UUID | str] = (),
-        revises: uuid.UUID | str | None = None,
-    ) -> EnergyCostProposal:
-        """File an argument for another base cost, lower or higher. Nothing changes until a person approves it.
+    ) -> Proposal:  # fmt: skip
+        """Return an argument for another base cost, to be filed in a ``CostStore``. It changes nothing.
 
-        Its evidence is the record's since the last proposal about the action: deferrals for a lower cost, paid uses for
-        a higher one, with the agent's notes and memories.
+        Its evidence is the meter's: deferrals for a lower cost, paid uses for a higher one.
 
         Args:
             name: a registered action.
@@ -299,131 +394,199 @@ class EnergyMeter:
             high: highest suggested cost, energy.
             rationale: the argument.
             confidence: 0 to 1; by default it grows with the heartbeats of evidence.
-            memories: ids of further memories that support it.
-            revises: id of a pending proposal about the action, whose place this one takes.
+            memories: ids of memories that support it.
 
         Raises:
-            ValueError: the meter has no store, or the last thing it did was no reflection.
-            ProposalError: the evidence is from fewer than two heartbeats, or the store refuses the range.
+            ProposalError: the last thing that the meter did was not a reflection, or a value is not allowed.
         """
         action = self._action(name)
-        if self._record is None:
-            raise ValueError(
-                "propose: got a meter without a store, where nobody reviews; allowed: EnergyMeter(store=...)"
+        if not self._state.reflected:
+            raise ProposalError("propose: got no reflection before it; allowed: right after reflect()")
+        lower = low < action.price
+        found = self._evidence(name, deferred=lower)
+        heartbeats = sorted({beat for beat, _ in found})[-MOST_EVIDENCE:]
+        if len(heartbeats) < EVIDENCE_HEARTBEATS:
+            what = "deferrals" if lower else "paid uses"
+            allowed = f"allowed: {what} of {name!r:.60} in {EVIDENCE_HEARTBEATS} or more"
+            raise ProposalError(f"propose: got {what} in {_count(len(heartbeats), 'heartbeat')}; {allowed}")
+        try:
+            return Proposal(
+                target=name,
+                target_type=action.kind,  # type: ignore[arg-type]
+                current_cost=action.price,
+                suggested_range=(low, high),
+                direction="decrease" if lower else "increase",
+                rationale=rationale,
+                evidence=[
+                    Evidence(source=f"heartbeat_{b}", summary=said) for b, said in found if b in heartbeats
+                ],
+                confidence=usual_confidence(len(heartbeats)) if confidence is None else confidence,
+                heartbeat_refs=heartbeats,
+                memory_refs=[*memories],  # type: ignore[list-item]
             )
-        if self._reflection is None:
-            raise ValueError("propose: got no reflection before it; allowed: right after reflect()")
-        span = number("low", low, 0.0, MOST_ENERGY), number("high", high, 0.0, MOST_ENERGY)
-        refs = (self._reflection, *_memories(memories))
-        return self._record.propose(action, span, rationale, confidence, refs, revises)
+        except ValidationError as error:
+            raise ProposalError(f"propose: {first_problem(error)}") from None
 
-    # ---------------------------------------------------------------------------------------- heartbeats
+    def _evidence(self, name: str, *, deferred: bool) -> list[tuple[int, str]]:
+        if not deferred:
+            paid = self._state.past.get(name, _Past()).paid
+            return [(beat, f"paid for, {plain(cost)} in all") for beat, cost in sorted(paid.items())]
+        found = []
+        for row in self._state.deferrals:
+            if row.action_considered == name:
+                had = f"{plain(row.energy_available)} of {plain(row.energy_cost)} energy"
+                words = f"; {row.agent_notes}" if row.agent_notes else ""
+                found.append((row.heartbeat_number, f"deferred, {row.deferral_reason}: {had}{words}"))
+        return found
+
+    # -- heartbeats ------------------------------------------------------------------------------
 
     def close_heartbeat(self) -> HeartbeatSummary:
-        """Close the heartbeat: add the income and return the summary. Approved changes of prices take effect.
-
-        Raises:
-            StoreError: the store can't be written; the heartbeat stays open.
-        """
-        gained, spent, closed = self._account.income() / UNIT, self.spent, max(self._opened, self._clock())
-        if self._record is not None:
-            start = (self._account.balance + sum(self._account.intents.values())) / UNIT
-            self._record.heartbeat(self.heartbeat, (self._opened, closed), start, gained, spent)
-        self._account.close()
-        summary = HeartbeatSummary(self.heartbeat, spent, gained, self.balance)
-        self._history.open(self.heartbeat + 1)
-        self._opened, self._reflection = closed, None
-        if self._record is not None:
-            prices = self._record.prices()
-            self._actions = {
-                name: action._replace(price=prices.get((action.kind, name), action.price))
-                for name, action in self._actions.items()
-            }
-        return summary
+        """Close the heartbeat: add the income and return the summary, which is text for the agent."""
+        state, spent, number = self._state, self.spent, self._state.heartbeat
+        deferrals = tuple(row for row in state.deferrals if row.heartbeat_number == number)
+        balance, lost = map(int, lab_energy.regenerate(state.balance, self._regeneration, self._cap))
+        gained, state.balance = balance - state.balance, balance
+        state.income += self._regeneration
+        state.lost += lost
+        state.recent = [*state.recent, state.intents][-RECENT_HEARTBEATS:]
+        state.totals = {name: state.totals[name] + energy for name, energy in state.intents.items()}
+        state.intents, state.done, state.reflected = dict.fromkeys(INTENTS, 0), [], False
+        state.heartbeat += 1
+        oldest = state.heartbeat - RECENT_HEARTBEATS
+        state.deferrals = [row for row in state.deferrals if row.heartbeat_number >= oldest]
+        for past in state.past.values():
+            past.paid = {beat: cost for beat, cost in past.paid.items() if beat >= oldest}
+        return HeartbeatSummary(number, spent, gained / UNIT, self.balance, deferrals)
 
     @property
     def heartbeat(self) -> int:
         """Number of the open heartbeat, from 1."""
-        return self._history.heartbeat
+        return self._state.heartbeat
 
     @property
     def spent(self) -> dict[str, float]:
         """Energy spent in the open heartbeat, by intent class."""
-        return self._account.spent
+        return {name: energy / UNIT for name, energy in self._state.intents.items()}
+
+    @property
+    def totals(self) -> dict[str, float]:
+        """Energy spent in all closed heartbeats, by intent class."""
+        return {name: energy / UNIT for name, energy in self._state.totals.items()}
+
+    @property
+    def books(self) -> dict[str, int]:
+        """All entries in whole thousandths of energy: start + income - lost - spent == balance, exactly."""
+        return self._state.model_dump(include={"start", "income", "lost", "spent", "balance"})
 
     @property
     def balance(self) -> float:
         """Energy left, never negative."""
-        return self._account.balance / UNIT
+        return self._state.balance / UNIT
 
     @property
     def regeneration(self) -> float:
         """Income per heartbeat, energy."""
-        return self._account.regeneration / UNIT
+        return self._regeneration / UNIT
 
     @property
     def cap(self) -> float:
         """Maximum balance that carries over."""
-        return self._account.cap / UNIT
+        return self._cap / UNIT
 
-    @property
-    def is_reviewed(self) -> bool:
-        """True if the meter has a store, where people review proposals."""
-        return self._record is not None
-
-    @property
-    def books(self) -> EnergyBooks:
-        """All entries since the meter was opened, in whole thousandths of energy."""
-        return self._account.books
-
-    # -------------------------------------------------------------------------------------------- inside
-
-    def _resume(self, record: MeterRecord) -> None:
-        last = record.last_heartbeat()
-        if last is not None:
-            self._history.open(last.number + 1)
-            self._account.resume(last.energy_end)
-        for use in record.uses(self.heartbeat):
-            now = use.heartbeat_number == self.heartbeat
-            self._history.use(use.number, use.target_name, use.about, failed=use.failed, now=now)
-            if now:
-                self._opened = min(self._opened, use.created_at)
-                self._account.pay(in_thousandths(use.cost), use.intent)
-        if self._account.balance < 0:
-            start = plain(self._account.books.start / UNIT)
-            raise ValueError(f"start: got {start}; allowed: what {self.episode!r} began with")
-        for name, beat, reason in record.deferred(self.heartbeat - RECENT_HEARTBEATS):
-            self._history.defer(name, reason, beat)
-
-    def _defer(
-        self, quote: Quote, reason: str, value: float | None, notes: str, memories: tuple[uuid.UUID, ...]
-    ) -> None:
+    def _defer(self, quote: Quote, reason: str, value: float | None, notes: str) -> None:
         """Note a deferral, once in a heartbeat for each action and reason, and again if it has words of its own."""
-        if self._history.is_noted(quote.name, reason) and not notes and not memories:
+        state = self._state
+        earlier = [row for row in state.deferrals if row.action_considered == quote.name]
+        noted = {(row.heartbeat_number, row.deferral_reason) for row in earlier}
+        if not notes and (state.heartbeat, reason) in noted:
             return
-        if value is not None:
-            number("value", value, -MOST_ENERGY, MOST_ENERGY)
-        if self._record is not None:
-            similar = self._history.similar(quote.name)
-            self._record.deferral(
-                self.heartbeat, quote, reason, self.balance, similar, value, notes, memories, self._clock()
+        beats = {row.heartbeat_number for row in earlier} - {state.heartbeat}
+        try:
+            row = Discomfort(
+                heartbeat_number=state.heartbeat,
+                action_considered=quote.name,
+                estimated_value=value,
+                energy_cost=quote.cost,
+                energy_available=self.balance,
+                deferral_reason=reason,  # type: ignore[arg-type]
+                agent_notes=notes.strip() or None,
+                similar_deferrals_recent=len(beats),
             )
-        self._history.defer(quote.name, reason, self.heartbeat)
+        except ValidationError as error:
+            raise ValueError(first_problem(error)) from None
+        state.deferrals.append(row)
 
     def _action(self, name: str) -> Action:
         if name not in self._actions:
             raise ValueError(f"action: got {name!r}{nearest(str(name), tuple(self._actions))}")
         return self._actions[name]
 
-    def __repr__(self) -> str:
-        return (
-            f"EnergyMeter(balance={plain(self.balance)}, regeneration={plain(self.regeneration)}, "
-            f"cap={plain(self.cap)}, heartbeat={self.heartbeat}, actions={len(self._actions)})"
-        )
+
+def energy_for_action(
+    name: Any, *, ratings: Sequence[float] | None = None, cost: float | None = None, category: str = ACTION
+) -> ToolEnergy:
+    """Return the terms of an action of your own.
+
+    Args:
+        name: its name.
+        ratings: five ratings from 0 to 4, in the order of ``DIMENSIONS``; they give the base cost.
+        cost: base cost, energy, instead of ratings; to the nearest thousandth.
+        category: ``action`` for what reaches nobody and destroys nothing; otherwise a key of ``CATEGORIES``, which
+            gives the floor and the contexts.
+
+    Raises:
+        ValueError: name, ratings, cost or category is not allowed, or the cost is below its floor.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(f"name: got {name!r}; allowed: a text")
+    if category != ACTION and category not in CATEGORIES:
+        raise ValueError(f"category: got {category!r}{nearest(str(category), (ACTION, *CATEGORIES))}")
+    if (ratings is None) == (cost is None):
+        raise ValueError(f"{name}: got {'neither' if cost is None else 'both'}; allowed: ratings or a cost")
+    factors: dict[str, float] = {}
+    if ratings is not None:
+        if len(ratings) != len(DIMENSIONS):
+            raise ValueError(f"ratings: got {len(ratings)}; allowed: five ({', '.join(DIMENSIONS)})")
+        rated = zip(DIMENSIONS, ratings, strict=True)
+        factors = {what: _number(what, rating, 0.0, HIGHEST) for what, rating in rated}
+        cost = lab_energy.base_cost(factors.values())
+    base = round(_number("cost", cost), 3)
+    floor = None if category == ACTION else CATEGORIES[category].floor
+    if floor is not None and base < floor:
+        raise ValueError(f"{name}: got a cost of {plain(base)}; allowed: at least its floor {plain(floor)}")
+    contexts = BOTH if category == ACTION else CATEGORIES[category].contexts
+    return ToolEnergy(name, category, base, floor, {"base": base} | factors, contexts)
 
 
-def _memories(refs: Iterable[uuid.UUID | str]) -> tuple[uuid.UUID, ...]:
+def intent_summary_text(
+    spent: Mapping[str, float] | Iterable[float], heading: str = "Energy spent this heartbeat:"
+) -> str:
+    """Return energy by intent class in the source's format: a heading, then a line per class.
+
+    Args:
+        spent: energy by class (a missing class is 0), or one number for each of ``INTENTS``, as in
+            ``info["intent_summary"]``.
+        heading: the first line.
+    """
+    given = spent if isinstance(spent, Mapping) else dict(zip(INTENTS, spent, strict=True))
+    return "\n".join([heading, *(f"- {intent}: {plain(given.get(intent, 0.0))}" for intent in INTENTS)])
+
+
+def plain(value: float) -> str:
+    """Format a number to three decimals without trailing zeros: ``6``, ``4.5``."""
+    return f"{round(float(value), 3) + 0.0:.3f}".rstrip("0").rstrip(".")
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" + ("" if n == 1 else "s")
+
+
+def _number(name: str, value: Any, low: float = 0.0, high: float = MOST_ENERGY) -> float:
     try:
-        return tuple(ref if isinstance(ref, uuid.UUID) else uuid.UUID(ref) for ref in refs)
-    except (TypeError, ValueError, AttributeError):
-        raise ValueError(f"memories: got {refs!r:.60}; allowed: UUIDs") from None
+        number = math.nan if isinstance(value, bool | str | bytes) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not low <= number <= high:
+        raise ValueError(f"{name}: got {value!r:.60}; allowed: a number from {low:g} to {high:.7g}")
+    return number

@@ -5,36 +5,44 @@ with a range of costs. Five ratings from 0 to 4, which price the lab's own verbs
 
     cost = clip(base_cost(ratings), low, high)
 
-The ranges follow one another on the scale of ``mechanisms.energy.base_cost``: a category's own ratings give the low end
-of its range, and knowledge about the tool raises them.
+A category's own ratings give the low end of its range, and what is known about the tool raises them: the annotations of
+the Model Context Protocol, the fields of the input schema, and the name, read as verb and object with the word tables
+in ``words.toml``. The description is not read, because it is written to persuade. All of it comes from an untrusted
+server, so a hint can make a tool more expensive than its name, never cheaper; of two readings the more expensive holds;
+and a tool of unknown effect counts as destructive.
 
-That knowledge comes from the annotations of the Model Context Protocol (``readOnlyHint``, ``destructiveHint``,
-``idempotentHint``, ``openWorldHint``), the name, read as verb, object and destination, and the fields of the input
-schema. The description is not read, because it is written to persuade. All of this comes from an untrusted server.
-Therefore a hint can make a tool more expensive than its name, never cheaper; if two sources disagree, the more
-expensive reading holds; a missing hint has the protocol's default, which is the expensive one; and a tool of unknown
-effect counts as destructive.
-
-Known approximation: a server whose name and hints both lie is believed, and no grammar is parsed.
+Known approximation: a server whose name and hints both lie is believed. English words, and no grammar but their order.
 """
 
 from __future__ import annotations
 
-import copy
 import dataclasses
+import re
+import tomllib
+import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import cache, partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from solvent.energy.amounts import plain
-from solvent.energy.tool_fields import Fields, read_fields
-from solvent.energy.tool_names import LONGEST_NAME, Reading, is_disguised, read_name
-from solvent.energy.tool_words import ANYTHING, EITHER, MANY, TO_ALL, TO_ONE
-from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, VERB_NAMES, WEIGHTS, EnergyParams, base_cost
+from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, VERB_NAMES, EnergyParams, base_cost
 from solvent.lab.settings import nearest
 from solvent.lab.verbs import VERBS
 
-__all__ = ["ACTION", "CATEGORIES", "Category", "ToolEnergy", "energy_for_tool", "energy_for_verb"]
+__all__ = [
+    "ACTION",
+    "BOTH",
+    "CATEGORIES",
+    "MOST_ENERGY",
+    "Category",
+    "ToolEnergy",
+    "energy_for_tool",
+    "energy_for_verb",
+]
+
+MOST_ENERGY = 1e6
+"""Upper bound of a budget or a cost: exact in thousandths."""
 
 BOTH, CHAT = ("heartbeat", "chat"), ("chat",)
 
@@ -63,24 +71,25 @@ CATEGORIES: Mapping[str, Category] = MappingProxyType(
 """The source's categories, cheapest first."""
 
 ACTION = "action"
-"""The category of the lab's own verbs that reach nobody."""
+"""The category of actions that reach nobody and destroy nothing, such as most verbs of the lab."""
 
 _RANK = {name: rank for rank, name in enumerate(CATEGORIES)}
-
 _MANY_REQUIRED = 4
+_LONGEST, _PLAIN = 1000, 128
+"""Characters of the longest name that is read, and of the longest that the protocol recommends."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ToolEnergy:
-    """The price of a tool and the reasons for it.
+    """The price of a tool.
 
     Attributes:
         name: the tool's name as given.
-        category: a key of ``CATEGORIES``; ``action`` for a verb of the lab that reaches nobody.
+        category: a key of ``CATEGORIES``, or ``ACTION``.
         energy_cost: base cost, energy.
         energy_cost_floor: lowest cost ever allowed, energy; None for tools that neither send nor destroy.
-        energy_cost_factors: ``base`` (energy by the ratings alone), the five ratings, their ``weights``, the range
-            ``low`` to ``high`` and the ``position`` in it, 0 to 1.
+        energy_cost_factors: ``base`` (energy by the ratings alone), the five ratings, and the range ``low`` to
+            ``high``.
         allowed_contexts: ``heartbeat`` and ``chat``, or ``chat`` alone.
         reasons: sentences, the most important first.
         unsure: the price is the most expensive of several readings.
@@ -90,7 +99,7 @@ class ToolEnergy:
     category: str
     energy_cost: float
     energy_cost_floor: float | None
-    energy_cost_factors: Mapping[str, Any]
+    energy_cost_factors: Mapping[str, float]
     allowed_contexts: tuple[str, ...]
     reasons: tuple[str, ...] = ()
     unsure: bool = False
@@ -100,17 +109,10 @@ class ToolEnergy:
         return {
             "energy_cost": self.energy_cost,
             "energy_cost_category": self.category,
-            "energy_cost_factors": copy.deepcopy(dict(self.energy_cost_factors)),
+            "energy_cost_factors": dict(self.energy_cost_factors),
             "energy_cost_floor": self.energy_cost_floor,
             "allowed_contexts": list(self.allowed_contexts),
         }
-
-
-class _Hints(NamedTuple):
-    read_only: bool | None
-    destructive: bool | None
-    idempotent: bool | None
-    open_world: bool | None
 
 
 def energy_for_tool(
@@ -127,32 +129,22 @@ def energy_for_tool(
     Raises:
         ValueError: the name is not a text, is empty or has more than 1000 characters.
     """
-    _check_name(name)
-    reasons: list[str] = []
-    hints = _hints(annotations, reasons)
-    fields = read_fields(schema, reasons)
-    reading = read_name(name, versioned=fields.revision)
-    category, unsure = _categorise(name, reading, hints, fields, reasons)
-    ratings = _ratings(category, hints, fields, reading, reasons)
-    contexts = CATEGORIES[category].contexts
-    if category == "modify" and hints.idempotent is True and hints.open_world is False:
+    given: object = name
+    if not (isinstance(given, str) and given.strip() and len(given) <= _LONGEST):
+        got = f"{len(given)} characters" if isinstance(given, str) else type(given).__name__
+        raise ValueError(f"name: got {got}; allowed: a text of 1 to {_LONGEST} characters, not only blanks")
+    tool = _Described(name, annotations, schema)
+    category, unsure = tool.category()
+    ratings, reasons = tool.ratings(category), tool.reasons
+    row = CATEGORIES[category]
+    contexts = row.contexts
+    if category == "modify" and tool.idempotent is True and tool.open_world is False:
         contexts = BOTH
-        reasons.append(
-            "It can be repeated without harm and reaches nothing outside: allowed in heartbeats too."
-        )
-    low, high = CATEGORIES[category].low, CATEGORIES[category].high
-    cost = min(max(base_cost(ratings), low), high)
-    reasons.append(f"Cost: {plain(cost)}, in the range {plain(low)} to {plain(high)} of its category.")
-    return ToolEnergy(
-        name=name,
-        category=category,
-        energy_cost=cost,
-        energy_cost_floor=CATEGORIES[category].floor,
-        energy_cost_factors=_factors(ratings, low, high, cost),
-        allowed_contexts=contexts,
-        reasons=tuple(reasons),
-        unsure=unsure,
-    )
+        reasons.append("It can be repeated without harm and reaches nothing outside: allowed in heartbeats.")
+    cost = min(max(base_cost(ratings), row.low), row.high)
+    reasons.append(f"Cost: {cost:g}, in the range {row.low:g} to {row.high:g} of its category.")
+    factors = _factors(ratings, row.low, row.high)
+    return ToolEnergy(name, category, cost, row.floor, factors, contexts, tuple(reasons), unsure)
 
 
 def energy_for_verb(verb: str, params: EnergyParams | None = None) -> ToolEnergy:
@@ -164,220 +156,345 @@ def energy_for_verb(verb: str, params: EnergyParams | None = None) -> ToolEnergy
     if verb not in VERB_NAMES:
         raise ValueError(f"verb: got {verb!r}" + nearest(str(verb), VERB_NAMES))
     params = params if params is not None else EnergyParams()
-    spec = next(spec for spec in VERBS.values() if spec.name == verb)
-    ratings: tuple[float, ...] = getattr(params.ratings, verb)
-    cost, floor = params.base_cost(verb), params.floor(verb)
-    listed = getattr(params.prices, verb) is not None
+    audience = next(spec.audience for spec in VERBS.values() if spec.name == verb)
     return ToolEnergy(
         name=verb,
-        category=f"send_{spec.audience}" if spec.audience else ACTION,
-        energy_cost=cost,
-        energy_cost_floor=floor or None,
-        energy_cost_factors=_factors(ratings, 0.0, params.ceiling, cost),
+        category=f"send_{audience}" if audience else ACTION,
+        energy_cost=params.base_cost(verb),
+        energy_cost_floor=params.floor(verb) or None,
+        energy_cost_factors=_factors(getattr(params.ratings, verb), 0.0, params.ceiling),
         allowed_contexts=CHAT if verb in params.chat_only else BOTH,
-        reasons=(
-            f"A verb of the lab: {spec.doc}.",
-            f"Its cost is {'on the price list' if listed else 'what its ratings give'}: {plain(cost)}.",
-        ),
     )
 
 
-def _check_name(name: Any) -> None:
-    if isinstance(name, str) and name.strip() and len(name) <= LONGEST_NAME:
-        return
-    got = f"{len(name)} characters" if isinstance(name, str) else type(name).__name__
-    got = "nothing but blanks" if isinstance(name, str) and not name.strip() else got
-    raise ValueError(f"name: got {got}; allowed: a text of 1 to {LONGEST_NAME} characters")
+def _factors(ratings: Iterable[float], low: float, high: float) -> dict[str, float]:
+    ratings = tuple(map(float, ratings))
+    rated = dict(zip(DIMENSIONS, ratings, strict=True))
+    return {"base": base_cost(ratings)} | rated | {"low": low, "high": high}
 
 
-def _factors(ratings: Iterable[float], low: float, high: float, cost: float) -> dict[str, Any]:
-    ratings = tuple(float(rating) for rating in ratings)
-    position = (cost - low) / (high - low) if high > low else 0.0
-    return (
-        {"base": base_cost(ratings)}
-        | dict(zip(DIMENSIONS, ratings, strict=True))
-        | {
-            "weights": dict(zip(DIMENSIONS, WEIGHTS, strict=True)),
-            "low": low,
-            "high": high,
-            "position": position,
-        }
-    )
+# -- words ---------------------------------------------------------------------------------------
 
 
-def _hints(annotations: object, reasons: list[str]) -> _Hints:
-    names = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-    if isinstance(annotations, Mapping):
-        given = [annotations.get(name) for name in names]
-    else:
-        given = [getattr(annotations, name, None) for name in names]
-    for name, value in zip(names, given, strict=True):
-        if value is not None and not isinstance(value, bool):
-            reasons.append(f"Its {name} is neither true nor false and counts as not given.")
-    if given == [None] * len(names):
-        reasons.append("Its server gives no hints: the protocol's defaults hold.")
-    return _Hints(*(value if isinstance(value, bool) else None for value in given))
+class _Verb(NamedTuple):
+    """The deed that a word stands for, and whether it is a verb anywhere in a name."""
+
+    does: str
+    always: bool
 
 
-def _categorise(
-    name: str, reading: Reading, hints: _Hints, fields: Fields, reasons: list[str]
-) -> tuple[str, bool]:
-    by_name = _by_name(reading, fields, reasons)
-    if is_disguised(name):
-        said = "Its name has hidden or look-alike characters, or is very long, so it is not believed."
-        reasons.insert(0, said)
-        return _by_fields(_dearest([by_name or "delete", "delete"]), None, reading, fields, reasons), True
-    category, unsure = _by_name_and_hints(by_name, reading, hints, reasons)
-    if hints.read_only is True and hints.destructive is True:
-        reasons.append(
-            "The server says both that it only reads and that it destroys: the higher price holds."
-        )
-        unsure = True
-    trusted = category == "read" and hints.read_only is True
-    if fields.code and not trusted and _RANK[category] < _RANK["delete"]:
-        reasons.append(f"Its field '{fields.code[0]}' is executed, and can hold anything.")
-        category, unsure = "delete", True
-    return _by_fields(category, by_name, reading, fields, reasons), unsure
+@cache
+def _document() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 
 
-def _by_name_and_hints(
-    by_name: str | None, reading: Reading, hints: _Hints, reasons: list[str]
-) -> tuple[str, bool]:
-    if by_name is None:
-        return _by_hints_alone(hints, reasons)
-    if by_name == "read" and hints.read_only is False:
-        reasons.append("The name says it reads, the server says it isn't read-only: the server is believed.")
-        return _by_hints_alone(hints, reasons)[0], True
-    category, unsure = _held_against_hints(by_name, hints, reasons)
-    if reading.open_ended:
-        guess, guessed = _by_hints_alone(hints, reasons)
-        return _dearest([category, guess]), unsure or guessed
-    return category, unsure
+@cache
+def _set(kind: str, table: str = "words") -> frozenset[str]:
+    return frozenset(_document()[table][kind].split())
 
 
-def _held_against_hints(by_name: str, hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
-    """Return the more expensive of the name's category and the server's, and whether the two disagree."""
-    label = CATEGORIES[by_name].label
-    if hints.destructive is True and _RANK[by_name] < _RANK["delete"]:
-        reasons.append(
-            "The server says it can destroy (destructiveHint), which costs more than its name says."
-        )
-        return "delete", False
-    if by_name != "read" and hints.read_only is True:
-        reasons.append(f"The server says read-only, the name says {label}: the higher price holds.")
-        return by_name, True
-    if by_name == "delete" and hints.destructive is False:
-        reasons.append("The server says it only adds, the name says it destroys: the higher price holds.")
-        return by_name, True
-    if (by_name == "read" and hints.read_only) or (by_name == "delete" and hints.destructive):
-        reasons.append("The server says the same.")
-    return by_name, False
+@cache
+def _verbs() -> dict[str, _Verb]:
+    sometimes, always = _document()["sometimes"], _document()["always"]
+    verbs = {word: _Verb(does, always=False) for does, words in sometimes.items() for word in words.split()}
+    for does, words in always.items():
+        for word in words.split():
+            stem = word.removesuffix("e")
+            forms = (word, f"{word}s", f"{stem}ing", f"{word}{word[-1]}ing")
+            dear = does.startswith(("delete", "send"))
+            verbs |= {form: _Verb(does, always=True) for form in (forms if dear else (word,))}
+    return verbs
 
 
-def _by_name(reading: Reading, fields: Fields, reasons: list[str]) -> str | None:
-    found: dict[str, str] = {}
-    for deed, word in reading.deeds:
-        found.setdefault(_audience(deed, word, reading, fields), word)
-    if not found:
-        reasons.append("No verb in its name says what it does.")
+@cache
+def _weighty() -> list[tuple[frozenset[str], frozenset[str], str]]:
+    """Return verbs and objects that together are another deed."""
+    rows = _document()["weighty"]
+    return [(frozenset(row["verbs"].split()), frozenset(row["objects"].split()), row["does"]) for row in rows]
+
+
+def _verb_of(word: str) -> _Verb | None:
+    """Return what a word stands for; ``un`` before a verb takes it back, ``re`` does it again."""
+    if word in _verbs():
+        return _verbs()[word]
+    base = _verbs().get(word[2:])
+    if base is None or base.does in ("read", "untold") or word[:2] not in ("un", "re"):
         return None
-    category = _dearest(found)
-    said, says = found[category], CATEGORIES[category].label
-    if (ANYTHING, said) in reading.deeds:
-        says = "it does whatever it is told"
-    if " " in said and category == "delete":
-        says = "it can't be taken back"
-    reasons.append(f"'{said}' in its name says: {says}.")
-    return category
+    return _Verb("modify" if word.startswith("un") or base.does == "create" else base.does, always=False)
 
 
-def _audience(deed: str, word: str, reading: Reading, fields: Fields) -> str:
-    """Resolve who reads a message: by a word of the name, else by the fields, else everybody."""
-    if not deed.startswith("send"):
-        return "delete" if deed == ANYTHING else deed
-    if fields.visibility or not (reading.words - {word}).isdisjoint(TO_ALL):
-        return "send_public"
-    if deed == "send_private" or not reading.words.isdisjoint(TO_ONE):
-        return "send_private"
-    return "send_private" if deed == EITHER and fields.one_reader else "send_public"
+def _words_of(name: str) -> list[str]:
+    """Split a name into lower-case words, at changes of case, between letters and digits, and at other signs."""
+    plain = unicodedata.normalize("NFKD", name)
+    plain = "".join(ch for ch in plain if unicodedata.category(ch) not in ("Mn", "Cf", "Cc"))
+    plain = re.sub("[&+]", " and ", plain)
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
+    return re.findall(r"[^\W\d_]+|\d+", spaced.casefold())
 
 
-def _by_hints_alone(hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
-    """Return the category by the hints alone, and whether it is a guess."""
-    if hints.destructive is True:
-        reasons.append("The server says it can destroy (destructiveHint).")
-        return "delete", False
-    if hints.read_only is True:
-        reasons.append("The server says it only reads (readOnlyHint).")
-        return "read", False
-    if hints.destructive is None:
-        reasons.append("Nothing says that it leaves existing data alone: it counts as destructive.")
-        return "delete", True
-    if hints.open_world is False:
-        reasons.append("The server says it only adds and reaches nothing outside: it counts as a change.")
-        return "modify", True
-    reasons.append("The server says it only adds, but reaches the outside world: it counts as a message.")
-    return "send_private", True
+def _deeds(words: list[str], *, versioned: bool) -> dict[str, str]:
+    """Return what a name's words say that it does: deeds, each with its word."""
+    versioned = versioned or not _set("revisions").isdisjoint(words)
+    deeds: dict[str, str] = {}
+    clauses: list[list[str]] = [[]]
+    for word in words:
+        if word in _set("and"):
+            clauses.append([])
+        else:
+            clauses[-1].append(word)
+    for i, clause in enumerate(clauses):
+        found = _deeds_of_clause(clause, versioned=versioned)
+        if not found and clause and i:  # a second deed that can't be read could be anything
+            found = {"untold": clause[0]}
+        deeds = found | deeds
+    return deeds
 
 
-def _by_fields(
-    category: str, by_name: str | None, reading: Reading, fields: Fields, reasons: list[str]
-) -> str:
-    if category == "read":
+def _deeds_of_clause(clause: list[str], *, versioned: bool) -> dict[str, str]:
+    while clause and (clause[-1] in _set("filler") or clause[-1].isdigit()):
+        clause = clause[:-1]
+    known = _known_verbs(clause, versioned=versioned)
+    if not known:  # a verb and its object in one word: deletefile
+        dear = [w for w, v in _verbs().items() if v.always and v.does.startswith(("delete", "send"))]
+        fits = [(word, w) for word in clause for w in dear if len(w) > 3 and word.startswith(w)]
+        return {_verbs()[verb].does: word for word, verb in fits if len(word) > len(verb) + 2}
+    (at, head), last = next(iter(known.items())), clause[-1]
+    first, objects = clause[at], clause[at + 1 :]
+    # get_update has a noun, list_update can be an update of a list
+    gets = head == _Verb("read", always=True) and first != "list"
+    nouns = {"read", "create", "modify"} if gets else {"read"}
+    always = {v.does: clause[i] for i, v in known.items() if v.always and v.does not in nouns}
+    if first in _set("noun") and not always and _reads(last, head):
+        return {"read": last}
+    if clause == [first] and first in _set("starting"):
+        return {"anything": first}
+    weight = _weight(first, head.does, objects or clause[:at], {"force", "forced"} & {*clause})
+    found = (weight or {head.does: first}) | always
+    if first in _set("noun") and last not in _set("noun") and len(clause) - 1 in known:
+        found.setdefault(known[len(clause) - 1].does, last)  # follow_request_authorize
+    makes = head.does in ("create", "anything", "untold") and _set("drafting").isdisjoint(clause)
+    if makes or head.does.startswith(("send", "either")):
+        for word in _direct(objects):
+            if word in _set("message"):  # create_post
+                found.setdefault(_verbs()[word].does, word)
+    return found
+
+
+def _known_verbs(clause: list[str], *, versioned: bool) -> dict[int, _Verb]:
+    """Return the words that are verbs here, by place."""
+    found: dict[int, _Verb] = {}
+    for i, word in enumerate(clause):
+        verb, ends = _verb_of(word), i == len(clause) - 1
+        if word in _set("weak") and not ends:
+            continue
+        if word == "type" and clause == ["type"]:  # of a key; in a browser it types something
+            verb = _Verb("read", always=False)
+        elif word == "checkout" and versioned:
+            verb = _Verb("modify", always=False)
+        elif word in _set("noun") and ends and i and not found:
+            if word == "log":
+                verb = _Verb("read", always=False)
+            elif clause[i - 1] not in _set("revisions"):
+                # frobnicate_branch: the noun of a verb that isn't known, unless it is dear itself
+                dear = ("either", "send_public", "delete", "anything")
+                verb = verb if verb and verb.does in dear else None
+        if verb:
+            found[i] = verb
+    return found
+
+
+def _reads(last: str, head: _Verb) -> bool:
+    """Return whether a last word makes the noun before it the object of reading: ``email_search``, ``order_status``."""
+    always = _verbs().get(last) == _Verb("read", always=True)
+    return always or (
+        last in _set("weak") | {"log", "preview"} and head.does in ("create", "delete", "anything")
+    )
+
+
+def _direct(words: list[str]) -> list[str]:
+    """Return the direct object: the words up to a preposition, unless they are only about their first noun."""
+    ends = (i for i, word in enumerate(words) if word in _set("preposition"))
+    direct = words[: next(ends, len(words))]
+    return [] if direct and direct[-1] in _set("about") else direct
+
+
+def _weight(first: str, does: str, words: list[str], force: set[str]) -> dict[str, str]:
+    """Return the deed of a verb that is weighty with its objects: ``create_order`` moves money."""
+    objects = set(force)
+    phrase: list[str] = []
+    for word in [*words, "to"]:
+        if word in _set("preposition"):
+            objects |= {*_direct(phrase)}
+            phrase = []
+        else:
+            phrase.append(word)
+    # update_campaign_status: a status can start what it belongs to
+    verbs = {first, does, "activate"} if does == "modify" and "status" in objects else {first, does}
+    for some, others, becomes in _weighty():
+        # resolve_issue_by_id: what only reads, reads its direct object
+        among = others.intersection((becomes == "read" and _direct(words)) or objects)
+        if among and some & verbs:
+            return {becomes: f"{first} {min(among)}"}
+    return {}
+
+
+def _is_disguised(name: str) -> bool:
+    """Return whether a name has hidden characters, mixes Latin letters with look-alikes, or is very long."""
+    if len(name) > _PLAIN or any(unicodedata.category(ch).startswith("C") for ch in name):
+        return True
+    scripts = {
+        unicodedata.name(ch, "?").split()[0] for ch in unicodedata.normalize("NFKD", name) if ch.isalpha()
+    }
+    return "LATIN" in scripts and not scripts.isdisjoint({"CYRILLIC", "GREEK", "CHEROKEE"})
+
+
+# -- a description -------------------------------------------------------------------------------
+
+
+class _Described:
+    """What a server says of a tool: words of its name, hints, fields by kind, deeds among their choices."""
+
+    def __init__(self, name: str, annotations: object, schema: object) -> None:
+        self.reasons: list[str] = []
+        self.disguised = _is_disguised(name)
+        self.words = _words_of(name)
+        names = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+        get = annotations.get if isinstance(annotations, Mapping) else partial(getattr, annotations)
+        hints = [hint if isinstance(hint := get(one, None), bool) else None for one in names]
+        self.read_only, self.destructive, self.idempotent, self.open_world = hints
+        schema = schema if isinstance(schema, Mapping) else {}
+        properties, required = schema.get("properties"), schema.get("required")
+        kinds = {
+            "_".join(_words_of(str(key)[:_LONGEST])): kind if isinstance(kind, Mapping) else {}
+            for key, kind in (properties.items() if isinstance(properties, Mapping) else ())
+        }
+        choices = {
+            name: [one for one in kind["enum"] if isinstance(one, str)]
+            for name, kind in kinds.items()
+            if isinstance(kind.get("enum"), list | tuple)
+        }
+        fields = {kind: _set(kind, "fields") & {*kinds} for kind in _document()["fields"]}
+        shown = _set("visible_choice", "fields")
+        fields["visibility"] |= {name for name, said in choices.items() if shown & {*map(str.casefold, said)}}
+        fields["several"] |= {name for name in fields["recipient"] if kinds[name].get("type") == "array"}
+        fields["signing"] |= fields["payee"] if "amount" in kinds else set()
+        self.fields = {kind: sorted(names) for kind, names in fields.items()}
+        self.required = len(set(map(str, required))) if isinstance(required, list | tuple) else 0
+        versioned = bool(fields["revision"])
+        self.deeds = _deeds(self.words, versioned=versioned)
+        for name in fields["deed"]:  # a tool of many deeds, one of them in its field "action"
+            for choice in choices.get(name, ()):
+                found = _deeds(_words_of(choice), versioned=versioned)
+                self.deeds |= {does: word for does, word in found.items() if does != "untold"}
+
+    def category(self) -> tuple[str, bool]:
+        """Return the category, and whether it is the most expensive of several readings."""
+        by_name = self._by_name()
+        if self.disguised:
+            self.reasons.insert(
+                0, "Its name has hidden or look-alike characters, or is very long: not believed."
+            )
+            category, unsure = _dearest([by_name or "delete", "delete"]), True
+        elif by_name is None:
+            category, unsure = self._by_hints()
+        else:
+            category, unsure = self._with_hints(by_name)
+            if "untold" in self.deeds:
+                guess, guessed = self._by_hints()
+                category, unsure = _dearest([category, guess]), unsure or guessed
+        trusted = category == "read" and self.read_only is True
+        if (code := self.fields["code"]) and not trusted and _RANK[category] < _RANK["delete"]:
+            self.reasons.append(f"Its field '{code[0]}' is executed, and can hold anything.")
+            category, unsure = "delete", True
+        return (category if category == "read" else self._with_fields(category, by_name)), unsure
+
+    def _by_name(self) -> str | None:
+        found = {self._audience(does, word): word for does, word in self.deeds.items() if does != "untold"}
+        if not found:
+            self.reasons.append("No verb in its name says what it does.")
+            return None
+        category = _dearest(found)
+        self.reasons.append(f"'{found[category]}' in its name says: {CATEGORIES[category].label}.")
         return category
-    if fields.visibility and by_name != "delete":
-        if category != "send_public":
-            reasons.append(f"Its field '{fields.visibility[0]}' decides who sees it, which can be everybody.")
-        return "send_public"
-    if fields.signing and _RANK[category] < _RANK["delete"]:
-        reasons.append(f"Its field '{fields.signing[0]}' lets it move what its owner has, for good.")
-        return "delete"
-    if category in ("create", "modify") and fields.addressed_text and not reading.drafting:
-        reasons.append("It has fields for an address and a text, so it can send messages.")
-        category = "send_private"
-    if category == "send_private" and "force" in fields.force:
-        reasons.append("Its field 'force' overrides what others have.")
-        return "delete"
-    return category
 
+    def _audience(self, does: str, word: str) -> str:
+        """Resolve who reads a message: by a word of the name, else by the fields, else everybody."""
+        if not does.startswith(("send", "either")):
+            return "delete" if does == "anything" else does
+        if self.fields["visibility"] or ({*self.words} - {word}) & _set("all"):
+            return "send_public"
+        if does == "send_private" or {*self.words} & _set("one"):
+            return "send_private"
+        one_reader = {*self.fields["recipient"]} - _set("many_readers", "fields")
+        return "send_private" if does == "either" and one_reader else "send_public"
 
-def _ratings(
-    category: str, hints: _Hints, fields: Fields, reading: Reading, reasons: list[str]
-) -> tuple[float, ...]:
-    rating = dict(zip(DIMENSIONS, map(float, CATEGORIES[category].ratings), strict=True))
+    def _with_hints(self, by_name: str) -> tuple[str, bool]:
+        if by_name == "read" and self.read_only is False:
+            self.reasons.append("The server says that it isn't read-only, and is believed.")
+            return self._by_hints()[0], True
+        if self.destructive is True and _RANK[by_name] < _RANK["delete"]:
+            self.reasons.append("The server says that it can destroy, which costs more than its name says.")
+            return "delete", self.read_only is True
+        flattered = (by_name != "read" and self.read_only) or (
+            by_name == "delete" and self.destructive is False
+        )
+        if flattered:
+            self.reasons.append("The server says that it does less than its name: the higher price holds.")
+        return by_name, bool(flattered)
 
-    def raise_by_one(reason: str, *dimensions: str) -> None:
-        reasons.append(reason)
-        for dimension in dimensions:
-            rating[dimension] = min(rating[dimension] + 1.0, HIGHEST)
+    def _by_hints(self) -> tuple[str, bool]:
+        """Return the category by the hints alone, and whether it is a guess."""
+        if self.destructive is True:
+            category, reason = "delete", "can destroy"
+        elif self.read_only is True:
+            category, reason = "read", "only reads"
+        elif self.destructive is None:
+            category, reason = "delete", "... nothing of what it leaves alone: it counts as destructive"
+        elif self.open_world is False:
+            category, reason = "modify", "only adds and reaches nothing outside: a change"
+        else:
+            category, reason = "send_private", "only adds, but reaches the outside world: a message"
+        self.reasons.append(f"The server says that it {reason}.")
+        sure = self.read_only is True if category == "read" else self.destructive is True
+        return category, not sure or (category == "delete" and self.read_only is True)
 
-    if hints.open_world is not False:
-        said = "The server says" if hints.open_world else "The server doesn't deny"
-        raise_by_one(f"{said} that it reaches the outside world (exposure +1).", "exposure")
-    if fields.required >= _MANY_REQUIRED:
-        raise_by_one(f"It requires {fields.required} fields (commitment +1).", "commitment")
-    if category == "read":
+    def _with_fields(self, category: str, by_name: str | None) -> str:
+        fields = self.fields
+        if (visibility := fields["visibility"]) and by_name != "delete":
+            self.reasons.append(f"Its field '{visibility[0]}' decides who sees it: perhaps everybody.")
+            return "send_public"
+        if (signing := fields["signing"]) and _RANK[category] < _RANK["delete"]:
+            self.reasons.append(f"Its field '{signing[0]}' lets it move what its owner has, for good.")
+            return "delete"
+        addressed = fields["address"] and fields["text"] and not {*self.words} & _set("drafting")
+        if category in ("create", "modify") and addressed:
+            self.reasons.append("It has fields for an address and a text, so it can send messages.")
+            category = "send_private"
+        if category == "send_private" and "force" in fields["force"]:
+            self.reasons.append("Its field 'force' overrides what others have.")
+            return "delete"
+        return category
+
+    def ratings(self, category: str) -> tuple[float, ...]:
+        """Return the category's ratings, raised by one for each thing that is known or can't be excluded."""
+        rating = dict(zip(DIMENSIONS, map(float, CATEGORIES[category].ratings), strict=True))
+        acts, fields = category != "read", self.fields
+        adds = self.destructive is False or category == "delete"
+        many = fields["several"] or {*self.words} & _set("many")
+        for holds, reason, dimensions in (
+            (self.open_world is not False, "may reach the outside world", "exposure"),
+            (self.required >= _MANY_REQUIRED, f"requires {self.required} fields", "commitment"),
+            (acts and self.idempotent is not True, "may do more when called again", "commitment"),
+            (acts and not adds, "may do more than add", "reversibility"),
+            (acts and fields["recipient"], "has a field for its readers", "exposure attention"),
+            (acts and fields["force"], "has a field that overrides a safeguard", "consequence reversibility"),
+            (acts and many, "acts on many at once", "consequence"),
+        ):
+            if holds:
+                self.reasons.append(f"It {reason} ({dimensions.replace(' ', ', ')} +1).")
+                for dimension in dimensions.split():
+                    rating[dimension] = min(rating[dimension] + 1.0, HIGHEST)
         return tuple(rating.values())
-    if hints.idempotent is not True:
-        said = "The server says" if hints.idempotent is False else "The server doesn't deny"
-        raise_by_one(f"{said} that a second call does more (commitment +1).", "commitment")
-    if hints.destructive is not False and category != "delete":
-        raise_by_one("The server doesn't say that it only adds (reversibility +1).", "reversibility")
-    if fields.recipients:
-        raise_by_one(
-            f"Its field '{fields.recipients[0]}' names its readers (exposure, attention +1).",
-            "exposure",
-            "attention",
-        )
-    if fields.force:
-        raise_by_one(
-            f"Its field '{fields.force[0]}' overrides a safeguard (consequence, reversibility +1).",
-            "consequence",
-            "reversibility",
-        )
-    if fields.several or not reading.words.isdisjoint(MANY):
-        raise_by_one("It acts on many at once (consequence +1).", "consequence")
-    return tuple(rating.values())
 
 
 def _dearest(categories: Iterable[str]) -> str:

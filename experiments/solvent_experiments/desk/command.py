@@ -49,7 +49,7 @@ def desk(
 
     - `solvent desk --store postgresql://user@db.example.org/lab --responses transcript.jsonl`
     """
-    from solvent.energy.costs import CostStore
+    from solvent.energy.store import CostStore
     from solvent.gate.reviews import Reviews as Verdicts
     from solvent_experiments.desk.app import LOOPBACK, Desk, listen
     from solvent_experiments.desk.queues import Proposals, Queue, Responses, Reviews

@@ -12,8 +12,9 @@ from solvent.adequacy import score
 from solvent.adequacy.calls import Call
 from solvent.adequacy.records import ScoreRecord, labelled, record_of
 from solvent.adequacy.transcripts import read_turns
-from solvent.energy.costs import CostStore, EnergyCostProposal, ProposalError
-from solvent.energy.costs.rules import allowed_costs
+from solvent.energy.rules import ProposalError, allowed_costs
+from solvent.energy.store import CostStore
+from solvent.energy.tables import EnergyCostProposal
 from solvent.files import append_records, read_records
 from solvent.gate.reviews import DecidedError
 from solvent.gate.reviews import Reviews as Verdicts
@@ -91,7 +92,7 @@ class Proposals:
 
     def item(self, key: str) -> Item:
         row = self._found(key)
-        history = self._store.history(row.target_type, row.target_name)
+        history = self._store.history(row.target_name, row.target_type)
         allowed, deferred = allowed_costs(row, history[-1]), self._store.discomfort(row.target_name)
         within = (
             "none: the price is out of its reach" if allowed is None else f"{allowed[0]:g} to {allowed[1]:g}"

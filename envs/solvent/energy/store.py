@@ -1,0 +1,388 @@
+"""The store of prices, proposals and deferrals, in SQLite or PostgreSQL.
+
+The agent's side files proposals, which changes no cost; the human's side reviews them. Every operation is one
+transaction, and a writing one holds a lock, of the file in SQLite and an advisory one in PostgreSQL, so exactly one of
+several reviewers wins. Needs the extra ``store``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.orm import Session, sessionmaker
+
+from solvent.energy.pricing import ToolEnergy, energy_for_verb
+from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError, approved_cost, check_filing
+from solvent.energy.tables import Base, CostDiscomfort, EnergyCost, EnergyCostProposal, McpTool
+from solvent.files import now
+from solvent.lab.actions import offered_verbs
+from solvent.lab.params import LabParams
+from solvent.lab.verbs import VERBS
+
+__all__ = ["CostStore"]
+
+R = TypeVar("R", bound=Base)
+_PATIENCE = 30.0
+"""Seconds to wait for another writer."""
+
+
+class CostStore:
+    """A store of costs. Threads may share a store, and processes its file or database.
+
+    Args:
+        place: a path, ``sqlite:///PATH`` or ``postgresql://USER@HOST/DATABASE``.
+        create: create the tables if they are missing.
+
+    Raises:
+        StoreError: the place is unreachable, not a database, or without the tables while ``create`` is False.
+    """
+
+    def __init__(self, place: str | os.PathLike[str], *, create: bool = True) -> None:
+        self._engine = _engine(os.fspath(place), create=create)
+        is_sqlite = self._engine.dialect.name == "sqlite"
+        self.place = os.fspath(place) if is_sqlite else str(self._engine.url)  # which hides a password
+        # PostgreSQL's lock needs no right to a table, so an agent's role may file and not review.
+        self._lock = sa.text("BEGIN IMMEDIATE" if is_sqlite else "SELECT pg_advisory_xact_lock(7301)")
+        self._session = sessionmaker(self._engine, expire_on_commit=False)
+        try:
+            with self._reporting(), self._engine.connect() as connection:
+                has = {*sa.inspect(connection).get_table_names()}
+                if "solvent_costs_version" in has:
+                    raise StoreError(f"{self.place}: a store of version 0.2.0; allowed: a new one")
+                if create and not has >= Base.metadata.tables.keys():
+                    connection.rollback()
+                    connection.execute(self._lock)  # several processes may create it at once
+                    Base.metadata.create_all(connection)
+                    connection.commit()
+                elif not has >= Base.metadata.tables.keys():
+                    raise StoreError(f"{self.place}: not a store of costs; allowed: one with its tables")
+        except StoreError:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    # -- prices ----------------------------------------------------------------------------------
+
+    def enter(self, target_type: str, tool: ToolEnergy, *, ceiling: float | None = None) -> EnergyCost:
+        """Enter the first price of a target and return the one in force; a known target keeps its price.
+
+        Raises:
+            StoreError: the price is below a floor, or not finite.
+        """
+        with self._writing() as session:
+            return _price(session, target_type, tool.name) or _added(
+                session,
+                EnergyCost(
+                    target_type=target_type, target_name=tool.name, revision=0, cost=tool.energy_cost,
+                    floor=tool.energy_cost_floor or 0.0, ceiling=ceiling, category=tool.category, effective_at=now(),
+                ),
+            )  # fmt: skip
+
+    def register_verbs(self, params: LabParams) -> list[EnergyCost]:
+        """Enter the base costs of a lab's verbs, and return those that had no price."""
+        known = {row.target_name for row in self.prices() if row.target_type == "action"}
+        tools = [energy_for_verb(VERBS[verb].name, params.energy) for verb in offered_verbs(params)]
+        new = [tool for tool in tools if tool.name not in known]
+        return [self.enter("action", tool, ceiling=params.energy.ceiling) for tool in new]
+
+    def register_tools(self, tools: Iterable[ToolEnergy]) -> list[EnergyCost]:
+        """Enter discovered tools with their rows of ``mcp_tools``, and return their prices in force."""
+        prices = []
+        for tool in tools:
+            prices.append(self.enter("mcp_tool", tool))
+            with self._writing() as session:
+                if session.scalar(sa.select(McpTool.id).where(McpTool.name == tool.name)) is None:
+                    session.add(McpTool(name=tool.name, **tool.to_row() | {"energy_cost": prices[-1].cost}))
+        return prices
+
+    def prices(self) -> list[EnergyCost]:
+        """Return the prices in force, by target."""
+        with self._reading() as session:
+            rows = session.scalars(sa.select(EnergyCost).order_by(*sa.inspect(EnergyCost).primary_key))
+            return [*{(row.target_type, row.target_name): row for row in rows}.values()]
+
+    def history(self, target_name: str, target_type: str | None = None) -> list[EnergyCost]:
+        """Return all prices of a target, oldest first; the last is in force."""
+        query = sa.select(EnergyCost).where(EnergyCost.target_name == target_name)
+        query = query if target_type is None else query.where(EnergyCost.target_type == target_type)
+        with self._reading() as session:
+            return [*session.scalars(query.order_by(EnergyCost.target_type, EnergyCost.revision))]
+
+    def price(self, target_type: str, target_name: str) -> EnergyCost:
+        """Return the price in force.
+
+        Raises:
+            StoreError: the target has none.
+        """
+        with self._reading() as session:
+            return self._in_force(session, target_type, target_name)
+
+    # -- the agent's side ------------------------------------------------------------------------
+
+    def file(self, proposal: Proposal, *, key: uuid.UUID | None = None) -> EnergyCostProposal:
+        """File a proposal; ``key`` is its id, by default a new one. Filing changes no cost.
+
+        Raises:
+            ProposalError: the target has no price or a pending proposal, evidence is missing, the range is not
+                allowed, or ``key`` was filed before.
+        """
+        with self._writing() as session:
+            return self._file(session, proposal, key)
+
+    def revise(self, key: str | uuid.UUID, proposal: Proposal) -> EnergyCostProposal:
+        """Withdraw a pending proposal and file another about the same target in its place; neither or both happen.
+
+        Raises:
+            ProposalError: the proposal was reviewed before, is about another target, or the new one can't be filed.
+        """
+        with self._writing() as session:
+            old, following = _pending(session, key), uuid.uuid4()
+            if proposal.target != old.target_name or proposal.target_type not in (None, old.target_type):
+                raise ProposalError(
+                    f"target: got {proposal.target!r:.60}; allowed: {old.target_name}, as before"
+                )
+            _close(old, "withdrawn", "system", f"revised as {following}")
+            session.flush()
+            return self._file(
+                session, proposal.model_copy(update={"target_type": old.target_type}), following
+            )
+
+    def log_discomfort(self, row: Discomfort, *, key: uuid.UUID | None = None) -> CostDiscomfort | None:
+        """Log a deferral; None if ``key`` was logged before."""
+        with self._writing() as session:
+            if key is not None and session.get(CostDiscomfort, key) is not None:
+                return None
+            return _added(session, CostDiscomfort(id=key or uuid.uuid4(), **row.model_dump()))
+
+    # -- the human's side ------------------------------------------------------------------------
+
+    def discomfort(self, action: str | None = None) -> list[CostDiscomfort]:
+        """Return the deferrals of one action or of all, oldest first."""
+        query = sa.select(CostDiscomfort).order_by(CostDiscomfort.created_at, CostDiscomfort.heartbeat_number)
+        with self._reading() as session:
+            return [*session.scalars(query if action is None else query.filter_by(action_considered=action))]
+
+    def proposals(self, status: str | None = None) -> list[EnergyCostProposal]:
+        """Return the proposals in one state or in all, oldest first."""
+        query = sa.select(EnergyCostProposal).order_by(EnergyCostProposal.created_at, EnergyCostProposal.id)
+        with self._reading() as session:
+            return [*session.scalars(query if status is None else query.filter_by(status=status))]
+
+    def proposal(self, key: str | uuid.UUID) -> EnergyCostProposal:
+        """Return a proposal by its id or by a unique prefix of it.
+
+        Raises:
+            ProposalError: no proposal matches, or several do.
+        """
+        with self._reading() as session:
+            return _found(session, key)
+
+    def approve(
+        self,
+        key: str | uuid.UUID,
+        *,
+        new_cost: float | None = None,
+        by: str = "user",
+        notes: str | None = None,
+    ) -> EnergyCostProposal:
+        """Approve a pending proposal. Nothing else changes a price.
+
+        Args:
+            key: id of the proposal, or a unique prefix.
+            new_cost: the price to set, energy; by default the allowed cost nearest to the price in force.
+            by: ``user`` or ``system``.
+            notes: the reviewer's reasons.
+
+        Raises:
+            ProposalError: the proposal was reviewed before, or ``rules.approved_cost`` refuses.
+        """
+        with self._writing() as session:
+            row = _pending(session, key)
+            price = self._in_force(session, row.target_type, row.target_name)
+            moment = max(now(), price.effective_at)  # the clock may have been set back
+            cost = approved_cost(row, price, new_cost, moment)
+            _close(row, "approved", by, notes)
+            row.old_cost, row.new_cost, row.effective_at = price.cost, cost, moment
+            session.flush()
+            following = {"cost": cost, "proposal_id": row.id, "effective_at": moment}
+            session.add(EnergyCost(**price.as_row() | {"revision": price.revision + 1} | following))
+            if row.target_type == "mcp_tool":
+                tool = sa.update(McpTool).where(McpTool.name == row.target_name)
+                session.execute(tool.values(energy_cost=cost))
+            return row
+
+    def reject(
+        self, key: str | uuid.UUID, *, by: str = "user", notes: str | None = None
+    ) -> EnergyCostProposal:
+        """Reject a pending proposal; ``by`` is ``user``, ``system`` or ``timeout``.
+
+        Raises:
+            ProposalError: the proposal was reviewed before; the message says by whom and when.
+        """
+        return self._end(key, "rejected", by, notes)
+
+    def withdraw(
+        self, key: str | uuid.UUID, *, by: str = "system", notes: str | None = None
+    ) -> EnergyCostProposal:
+        """Withdraw a pending proposal; ``by`` is ``system`` for the agent itself, or ``user``. Errors as above."""
+        return self._end(key, "withdrawn", by, notes)
+
+    def expire(self, age: datetime.timedelta) -> list[EnergyCostProposal]:
+        """Reject the proposals that have been pending for ``age`` or longer, as timed out, and return them."""
+        moment = now()
+        with self._writing() as session:
+            rows = session.scalars(sa.select(EnergyCostProposal).filter_by(status="pending"))
+            old = [row for row in rows if moment - row.created_at >= age]
+            for row in old:
+                _close(row, "rejected", "timeout", f"no review within {age}")
+            return old
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _end(self, key: str | uuid.UUID, status: str, by: str, notes: str | None) -> EnergyCostProposal:
+        with self._writing() as session:
+            row = _pending(session, key)
+            _close(row, status, by, notes)
+            return row
+
+    def _file(self, session: Session, proposal: Proposal, key: uuid.UUID | None) -> EnergyCostProposal:
+        if key is not None and session.get(EnergyCostProposal, key) is not None:
+            raise ProposalError(f"proposal {_short(key)} was filed before")
+        kinds = [proposal.target_type] if proposal.target_type else ["action", "mcp_tool"]
+        price = next((found for kind in kinds if (found := _price(session, kind, proposal.target))), None)
+        if price is None:
+            raise ProposalError(f"target: {proposal.target!r:.60} has no price; allowed: register it first")
+        target = {"target_type": price.target_type, "target_name": price.target_name}
+        pending = sa.select(EnergyCostProposal.id).filter_by(**target, status="pending")
+        if (waiting := session.scalar(pending)) is not None:
+            raise ProposalError(
+                f"{proposal.target} has a pending proposal already ({_short(waiting)}); allowed: one at a time"
+            )
+        check_filing(proposal, price)
+        low, high = proposal.suggested_range
+        said = proposal.model_dump(
+            mode="json", exclude={"type", "target", "target_type", "suggested_range", "heartbeat_refs"}
+        )
+        row = EnergyCostProposal(
+            id=key or uuid.uuid4(), **target, **said, suggested_min=low, suggested_max=high,
+            heartbeat_refs=proposal.heartbeats, created_at=now(),
+        )  # fmt: skip
+        return _added(session, row)
+
+    def _in_force(self, session: Session, target_type: str, target_name: str) -> EnergyCost:
+        if (row := _price(session, target_type, target_name)) is None:
+            raise ProposalError(f"target: {target_name!r:.60} has no price; allowed: register it first")
+        return row
+
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        with self._reporting(), self._session() as session:
+            yield session
+
+    @contextmanager
+    def _writing(self) -> Iterator[Session]:
+        """Open a transaction that no other writer can cross."""
+        with self._reporting(), self._session.begin() as session:
+            session.execute(self._lock)
+            yield session
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except IntegrityError as error:
+            raise StoreError(f"{self.place}: a value is not allowed ({_said(error)})") from None
+        except (SQLAlchemyError, OSError) as error:
+            raise StoreError(f"{self.place}: can't be used as a store ({_said(error)})") from None
+
+
+def _engine(place: str, *, create: bool) -> sa.Engine:
+    try:
+        url = sa.make_url(place) if "://" in place else sa.URL.create("sqlite", database=place)
+        if url.get_backend_name() == "postgresql":
+            url = url.set(drivername="postgresql+psycopg")
+            return sa.create_engine(url, connect_args={"connect_timeout": 10}, pool_pre_ping=True)
+        if url.get_backend_name() != "sqlite" or not url.database or "\0" in url.database:
+            raise ValueError
+    except (SQLAlchemyError, ValueError):
+        allowed = "allowed: a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE"
+        raise StoreError(f"store: got {place.partition('://')[0]!r:.80}; {allowed}") from None
+    if not create and not Path(url.database).exists():
+        raise StoreError(f"{place}: there is no store; `solvent proposals register` makes one")
+    engine = sa.create_engine(url, connect_args={"timeout": _PATIENCE})
+
+    @sa.event.listens_for(engine, "connect")
+    def set_up(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # transactions begin where the store says so
+        connection.execute("PRAGMA foreign_keys = ON")
+
+    return engine
+
+
+def _said(error: BaseException) -> str:
+    told = getattr(error, "orig", None) or error
+    lines = str(getattr(told, "strerror", None) or told).strip().splitlines() or [type(told).__name__]
+    return lines[0][:200]
+
+
+def _added(session: Session, row: R) -> R:
+    session.add(row)
+    session.flush()
+    session.refresh(row)
+    return row
+
+
+def _price(session: Session, target_type: str, target_name: str) -> EnergyCost | None:
+    query = sa.select(EnergyCost).filter_by(target_type=target_type, target_name=target_name)
+    found: EnergyCost | None = session.scalar(query.order_by(EnergyCost.revision.desc()).limit(1))
+    return found
+
+
+def _close(row: EnergyCostProposal, status: str, by: str, notes: str | None) -> None:
+    allowed = ("user", "system", "timeout") if status == "rejected" else ("user", "system")
+    if by not in allowed:
+        raise ProposalError(f"reviewed_by: got {by!r:.40}; allowed: {', '.join(allowed)}")
+    row.status, row.reviewed_by, row.review_notes, row.reviewed_at = status, by, notes, now()
+
+
+def _pending(session: Session, key: str | uuid.UUID) -> EnergyCostProposal:
+    row = _found(session, key)
+    if row.status != "pending":
+        raise ProposalError(
+            f"proposal {_short(row.id)} is already {row.status} (by {row.reviewed_by}, "
+            f"{row.reviewed_at:%Y-%m-%d %H:%M:%S} UTC)"
+        )
+    return row
+
+
+def _found(session: Session, key: str | uuid.UUID) -> EnergyCostProposal:
+    digits = str(key).strip().lower().replace("-", "")
+    if not digits or len(digits) > 32 or not set(digits) <= set("0123456789abcdef"):
+        raise ProposalError(f"proposal: got {str(key)!r:.60}; allowed: its id, or the first characters of it")
+    as_text = sa.func.replace(sa.cast(EnergyCostProposal.id, sa.Text), "-", "")
+    rows = session.scalars(sa.select(EnergyCostProposal).where(as_text.like(f"{digits}%")).limit(2)).all()
+    if len(rows) != 1:
+        many = "several ids begin" if rows else "no id begins"
+        raise ProposalError(f"proposal: {many} with {digits!r}; allowed: one of `solvent proposals list`")
+    return rows[0]
+
+
+def _short(key: uuid.UUID) -> str:
+    return str(key)[:8]

@@ -1,0 +1,140 @@
+"""``solvent tools`` and ``solvent explain``: what tools cost, and what an agent is told about its energy."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from solvent_experiments.console import complain, new_console, say, suggest
+from solvent_experiments.instruments.options import Env
+from solvent_experiments.instruments.terminal import printable, show_table
+from solvent_experiments.table import Table
+
+if TYPE_CHECKING:
+    from solvent_experiments.instruments.tool_servers import Listing
+
+
+def tools(
+    servers: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SERVER...",
+            help="URL of a server, or the command line that runs one, in quotes.",
+            show_default=False,
+        ),
+    ],
+    timeout: Annotated[
+        float, typer.Option(min=0.1, max=3600.0, help="Time limit for a server, in seconds.")
+    ] = 20.0,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Environment variable for the commands; KEY alone passes on its current value. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    why: Annotated[bool, typer.Option("--why", help="Explain the price of each tool.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the rows of the table `mcp_tools` as JSON.")
+    ] = False,
+    stderr: Annotated[bool, typer.Option("--stderr", help="Show what the servers print on stderr.")] = False,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH|URL", help="Enter tools and prices in a store of costs.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Price the tools of servers of the Model Context Protocol.
+
+    A tool's category, cost, floor and contexts follow from the server's hints, the tool's name and its fields.
+    A tool that may be either of two kinds has the higher price. No tool is called.
+
+    Examples:
+
+    - `solvent tools "solvent serve"`  the lab itself as such a server
+
+    - `solvent tools http://127.0.0.1:8000/mcp --why`
+    """
+    from solvent_experiments.instruments.tool_servers import ServerError, environment_of, list_tools
+
+    variables, rows, failed = environment_of(env or []), [], False
+    for server in servers:
+        try:
+            found = list_tools(server, timeout, variables, show_stderr=stderr)
+        except ServerError as error:
+            complain(str(error))
+            failed = True
+            continue
+        for line in found.left_out:
+            complain(f"{printable(server)}: left out: {line}")
+        for tool in found.tools:
+            reasons = {"reasons": list(tool.reasons), "unsure": tool.unsure} if why else {}
+            rows.append({"server": server, "name": tool.name, **tool.to_row(), **reasons})
+        if not as_json:
+            _show(found, server, why=why)
+        if store is not None:
+            from solvent.energy.store import CostStore
+
+            with CostStore(store) as opened:
+                opened.register_tools(found.tools)
+    if as_json:
+        say(json.dumps(rows, indent=2))
+    if failed:
+        raise typer.Exit(2)
+    if not (as_json or why):
+        suggest("--why explains each price; `solvent.energy.EnergyMeter` charges them in a loop of your own.")
+
+
+def explain(env: Env = "Solvent/Energy-v0") -> None:
+    """Show what an environment's agent is told about its energy.
+
+    Example: `solvent explain --env Solvent/Debt-v0`
+    """
+    from solvent.energy import explain as explanation
+    from solvent_experiments.config import environment_params
+
+    text = explanation(environment_params(env))
+    console = new_console()
+    if console.is_terminal:
+        from rich.markdown import Markdown
+
+        console.print(Markdown(text))
+        suggest(f"`solvent play --env {shlex.quote(env)}` lets you try it.")
+    else:
+        say(text.rstrip("\n"))
+
+
+def _show(found: Listing, server: str, *, why: bool) -> None:
+    from solvent.energy import CATEGORIES
+
+    title = printable(found.title or server, 60)
+    if not found.tools:
+        say(f"{title}: offers no tools")
+        return
+    rows = tuple(
+        (
+            printable(tool.name, 60),
+            CATEGORIES[tool.category].label,
+            f"{tool.energy_cost:g}",
+            "" if tool.energy_cost_floor is None else f"{tool.energy_cost_floor:g}",
+            ", ".join(tool.allowed_contexts),
+            "yes" if tool.unsure else "",
+        )
+        for tool in found.tools
+    )
+    columns = ("tool", "category", "energy", "floor", "allowed in", "unsure")
+    caption = "unsure: priced as the most expensive reading"
+    show_table(
+        Table(
+            columns, rows, title=title, caption=caption, left=columns[4:] + columns[1:2], wrapped=("tool",)
+        ),
+        framed=True,
+        least=120,
+    )
+    for tool in found.tools if why else ():
+        say("\n  ".join([printable(tool.name, 60), *map(printable, tool.reasons)]))

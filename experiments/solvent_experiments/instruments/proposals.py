@@ -1,0 +1,351 @@
+"""``solvent proposals``: the review of cost proposals, and the resulting price list."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from solvent_experiments.config import ConfigError
+from solvent_experiments.console import say, suggest
+from solvent_experiments.instruments.terminal import show_table
+from solvent_experiments.table import Table
+
+if TYPE_CHECKING:
+    from solvent.energy.store import CostStore
+    from solvent.energy.tables import EnergyCostProposal
+
+app = typer.Typer(
+    rich_markup_mode="markdown",
+    no_args_is_help=True,
+    help="""Review the cost changes that agents ask for: a proposal is an argument, and only an approval changes a cost.
+
+- `solvent proposals file energy_cost_proposals.jsonl`  files the proposals that an environment logged
+
+- `solvent proposals list`  lists the proposals that wait for a review
+
+- `solvent proposals approve 3f2a --cost 2.5`  sets a price
+""",
+)
+
+Store = Annotated[
+    str,
+    typer.Option(
+        "--store", metavar="PATH|URL", envvar="SOLVENT_STORE",
+        help="SQLite file, or `postgresql://USER@HOST/DATABASE`.",
+    ),
+]  # fmt: skip
+Key = Annotated[str, typer.Argument(metavar="ID", help="Id of the proposal, or the first characters of it.")]
+Notes = Annotated[str | None, typer.Option("--notes", help="Reason, kept with the proposal.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="JSON or JSON lines.", show_default=False)]
+Env = Annotated[str, typer.Option(help="Environment whose base costs are entered for verbs without a price.")]
+
+DEFAULT_STORE = "solvent_costs.db"
+DEFAULT_ENV = "Solvent/Debt-v0"
+PRICES = "`solvent proposals prices` shows the price list."
+WAITING = "`solvent proposals list --status pending` shows what still waits."
+
+
+@app.command("list")
+def list_(
+    status: Annotated[
+        str | None, typer.Option(help="Only `pending`, `approved`, `rejected` or `withdrawn`.")
+    ] = None,
+    as_json: AsJson = False,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """List proposals, oldest first.
+
+    Example: `solvent proposals list --status pending`
+    """
+    if status not in (None, "pending", "approved", "rejected", "withdrawn"):
+        raise ConfigError(
+            f"got {status!r:.40}; allowed: pending, approved, rejected, withdrawn", key="--status"
+        )
+    with _opened(store) as opened:
+        rows = opened.proposals(status)
+    if as_json:
+        _print_json(rows)
+        return
+    if not rows:
+        say(f"no {status or ''} proposals".replace("  ", " "))
+        suggest("`solvent proposals file FILE` files those of a lab's energy_cost_proposals.jsonl.")
+        return
+    cells = tuple(
+        (
+            *(_short(row), f"{row.created_at:%Y-%m-%d %H:%M}", row.target, f"{row.current_cost:g}"),
+            *(f"{row.suggested_min:g} – {row.suggested_max:g}", f"{row.confidence:.0%}"),
+            row.status if row.new_cost is None else f"{row.status}: {row.new_cost:g}",
+            row.rationale,
+        )
+        for row in rows
+    )
+    columns = ("id", "filed", "target", "cost", "suggested", "confidence", "status", "rationale")
+    left = ("filed", "target", "status", "rationale")
+    _show(
+        Table(columns, cells, title="Proposals", caption="costs in energy", left=left, wrapped=("rationale",))
+    )
+    suggest(
+        "`solvent proposals show ID` shows its reasons, `solvent proposals approve ID` changes the price."
+    )
+
+
+@app.command()
+def show(key: Key, as_json: AsJson = False, store: Store = DEFAULT_STORE) -> None:
+    """Show one proposal: the change it asks for, its reasons, and the bounds of the price.
+
+    Example: `solvent proposals show 3f2a`
+    """
+    from solvent.energy.rules import allowed_costs
+
+    with _opened(store) as opened:
+        row = opened.proposal(key)
+        price = opened.price(row.target_type, row.target_name)
+        deferred = len(opened.discomfort(row.target_name))
+    if as_json:
+        _print_json(row)
+        return
+    allowed = allowed_costs(row, price)
+    said = {
+        "asks": f"{row.target}: {row.direction} to {row.suggested_min:g} – {row.suggested_max:g}",
+        "status": row.status,
+        "cost": f"{row.current_cost:g} when it was argued, {price.cost:g} now",
+        "allowed": "nothing: the price is out of its reach"
+        if allowed is None
+        else "{:g} to {:g}".format(*allowed),
+        "rationale": row.rationale,
+        "confidence": f"{row.confidence:.0%}",
+        "evidence": "\n".join(f"{item['source']}: {item['summary']}" for item in row.evidence),
+        "deferrals": f"{deferred} in the log",
+        "reviewed": f"by {row.reviewed_by}, {_time(row.reviewed_at)}" if row.reviewed_at else "",
+        "notes": row.review_notes or "",
+        "changed": f"from {row.old_cost:g} to {row.new_cost:g}" if row.new_cost is not None else "",
+    }
+    for name, text in said.items():
+        for i, line in enumerate(text.splitlines()):
+            say(f"{'' if i else name:<12}{line}")
+    if row.status == "pending":
+        suggest(f"`solvent proposals approve {_short(row)}`, or `reject` or `withdraw` it.")
+
+
+@app.command()
+def approve(
+    key: Key,
+    cost: Annotated[
+        float | None, typer.Option(help="The new cost.  [default: the allowed one nearest to the price]")
+    ] = None,
+    notes: Notes = None,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Approve a proposal: the price changes at once.
+
+    Example: `solvent proposals approve 3f2a --cost 2.5 --notes "paid for in nine of ten uses"`
+    """
+    with _opened(store) as opened:
+        row = opened.approve(key, new_cost=cost, notes=notes)
+    say(f"approved {_short(row)}: {row.target} costs {row.new_cost:g} instead of {row.old_cost:g}")
+    suggest(PRICES)
+
+
+@app.command()
+def reject(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> None:
+    """Reject a proposal: the price stays.
+
+    Example: `solvent proposals reject 3f2a --notes "deferred, never paid for"`
+    """
+    with _opened(store) as opened:
+        row = opened.reject(key, notes=notes)
+    say(f"rejected {_short(row)}: the cost of {row.target} stays")
+    suggest(WAITING)
+
+
+@app.command()
+def withdraw(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> None:
+    """Withdraw a pending proposal.
+
+    Example: `solvent proposals withdraw 3f2a`
+    """
+    with _opened(store) as opened:
+        row = opened.withdraw(key, by="user", notes=notes)
+    say(f"withdrew {_short(row)}: the cost of {row.target} stays")
+    suggest(WAITING)
+
+
+@app.command()
+def revise(key: Key, file: File, store: Store = DEFAULT_STORE) -> None:
+    """Put another proposal about the same target in the place of a pending one.
+
+    Example: `solvent proposals revise 3f2a proposal.json`
+    """
+    from solvent.energy.rules import Proposal, rows_in
+
+    revised = [record for *_, record in rows_in(file, Proposal.from_row)]
+    if len(revised) != 1:
+        raise ConfigError(f"{file}: got {len(revised)} proposals; allowed: one")
+    with _opened(store) as opened:
+        row = opened.revise(key, revised[0])
+    say(f"filed {_short(row)} in its place: {row.target}, {row.suggested_min:g} to {row.suggested_max:g}")
+    suggest(WAITING)
+
+
+@app.command()
+def expire(
+    days: Annotated[
+        float, typer.Option(min=0.001, max=36_500.0, help="Days after which a pending proposal expires.")
+    ] = 30.0,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Reject pending proposals that nobody has reviewed in time.
+
+    Example: `solvent proposals expire --days 14`
+    """
+    with _opened(store) as opened:
+        rows = opened.expire(datetime.timedelta(days=days))
+    for row in rows:
+        say(f"rejected {_short(row)} by timeout: the cost of {row.target} stays")
+    say(f"{len(rows)} expired")
+    suggest(WAITING)
+
+
+@app.command("file")
+def file_(file: File, env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> None:
+    """File proposals: an agent's as JSON, or an environment's `energy_cost_proposals.jsonl`.
+
+    Proposals that a lab's simulated reviewer has decided are left out, and so are those filed before.
+
+    Example: `solvent proposals file energy_cost_proposals.jsonl`
+    """
+    from solvent.energy.rules import Proposal, StoreError, rows_in
+    from solvent_experiments.config import environment_params
+
+    params, rows, filed = (
+        environment_params(env),
+        [*rows_in(file, Proposal.from_row)],
+        0,
+    )  # before a store is made
+    with _opened(store, create=True) as opened:
+        opened.register_verbs(params)
+        for place, key, row, proposal in rows:
+            if (status := row.get("status", "pending")) != "pending":
+                say(f"skipped {place}: {status} in the ledger, by the lab's own review")
+                continue
+            try:
+                opened.file(proposal, key=key)
+                filed += 1
+            except StoreError as error:
+                if len(rows) == 1:
+                    raise
+                say(f"skipped {place}: {error}")
+        waiting = len(opened.proposals("pending"))
+    say(f"filed {filed}, skipped {len(rows) - filed}; {waiting} wait for a review")
+    suggest(WAITING if waiting else PRICES)
+
+
+@app.command()
+def log(file: File, store: Store = DEFAULT_STORE) -> None:
+    """Add deferrals to the store: an agent's, or an environment's `cost_discomfort_log.jsonl`.
+
+    Example: `solvent proposals log cost_discomfort_log.jsonl`
+    """
+    from solvent.energy.rules import Discomfort, rows_in
+
+    rows = [*rows_in(file, Discomfort.from_row)]  # before a store is made
+    with _opened(store, create=True) as opened:
+        logged = sum(opened.log_discomfort(row, key=key) is not None for _, key, _, row in rows)
+    say(f"logged {logged}, skipped {len(rows) - logged} that were logged before")
+    suggest("`solvent proposals show ID` counts them beside the proposals that rest on them.")
+
+
+@app.command()
+def register(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="An action of your own.  [default: a lab's verbs]", show_default=False),
+    ] = None,
+    cost: Annotated[float, typer.Option(help="Its base cost.")] = 1.0,
+    category: Annotated[str, typer.Option(help="`action`, or a category that has a floor.")] = "action",
+    env: Env = DEFAULT_ENV,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Create a store, and enter base costs: a lab's verbs, or one action of your own. A known price stays.
+
+    Example: `solvent proposals register reach_out_user --cost 5 --category send_private`
+    """
+    from solvent.energy import energy_for_action
+    from solvent_experiments.config import environment_params
+
+    own = None if name is None else energy_for_action(name, cost=cost, category=category)
+    params = environment_params(env)  # before a store is made
+    with _opened(store, create=True) as opened:
+        rows = opened.register_verbs(params) if own is None else [opened.enter("action", own)]
+    say("; ".join(f"{row.target_name} {row.cost:g}" for row in rows) or "every verb has a price already")
+    suggest(PRICES)
+
+
+@app.command()
+def prices(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A verb or a tool, whose prices so far are shown.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Show the price list, or how the price of one target came about.
+
+    Example: `solvent proposals prices screen`
+    """
+    with _opened(store) as opened:
+        rows = opened.prices() if name is None else opened.history(name)
+    if as_json:
+        _print_json(rows)
+        return
+    cells = tuple(
+        (
+            *(row.target_name, f"{row.cost:g}", f"{row.floor:g}"),
+            "" if row.ceiling is None else f"{row.ceiling:g}",
+            *(row.category or "", _time(row.effective_at)),
+            "" if row.proposal_id is None else str(row.proposal_id)[:8],
+        )
+        for row in rows
+    )
+    columns = ("target", "cost", "floor", "ceiling", "category", "since", "by proposal")
+    _show(
+        Table(
+            columns, cells, title="Prices", caption="costs in energy", left=columns[4:], wrapped=("target",)
+        )
+    )
+    suggest("`solvent proposals show ID` shows the argument for a price.")
+
+
+def _opened(place: str, *, create: bool = False) -> CostStore:
+    from solvent.energy.store import CostStore
+
+    return CostStore(place, create=create)
+
+
+def _print_json(rows: Any) -> None:
+    """Print a row or rows with columns in the order of the schema."""
+    given = [row.as_row() for row in rows] if isinstance(rows, Sequence) else rows.as_row()
+    say(
+        json.dumps(
+            given, indent=2, default=lambda one: one.isoformat() if hasattr(one, "isoformat") else str(one)
+        )
+    )
+
+
+def _show(table: Table) -> None:
+    show_table(table, framed=True, least=120)
+
+
+def _short(row: EnergyCostProposal) -> str:
+    return str(row.id)[:8]
+
+
+def _time(moment: datetime.datetime | None) -> str:
+    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,88 @@
+"""``solvent proposals`` as a person meets it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("sqlalchemy", reason="the extra `store` is not installed")
+
+from tests.commands import call
+from tests.energy.test_store import SOURCES
+from tests.labs import ASKED_FOR
+
+
+@pytest.fixture
+def solvent(tmp_path, monkeypatch):
+    """What the command prints; with ``refused``, its error."""
+    monkeypatch.setenv("SOLVENT_STORE", str(tmp_path / "costs.db"))
+
+    def run(*arguments, refused=False):
+        ended = call("proposals", *arguments, width=200)
+        return ended.refused() if refused else ended.succeeded()
+
+    return run
+
+
+def test_the_sources_proposal_becomes_a_price(solvent, tmp_path):
+    path = tmp_path / "proposal.json"
+    path.write_text(json.dumps(SOURCES, indent=2))
+    solvent("register", "reach_out_user", "--cost", "5", "--category", "send_private")
+    assert "filed 1, skipped 0; 1 wait" in solvent("file", str(path))
+    assert "was filed before" in solvent("file", str(path), refused=True)
+    (row,) = json.loads(solvent("list", "--status", "pending", "--json"))
+    key = row["id"][:8]
+    assert key in solvent("list")
+    page = solvent("show", key)
+    for words in (
+        "allowed     4 to 5",
+        "decrease to 4 – 5",
+        "60%",
+        "heartbeat_102: deferred outreach, energy cited",
+    ):
+        assert words in page
+    assert json.loads(solvent("show", key, "--json"))["heartbeat_refs"] == [102, 109]
+    assert "4 to 5" in solvent("approve", key, "--cost", "6", refused=True)
+    assert "costs 4.5 instead of 5" in solvent("approve", key, "--cost", "4.5", "--notes", "fair")
+    assert "already approved" in solvent("reject", key, refused=True)
+    assert [row["cost"] for row in json.loads(solvent("prices", "reach_out_user", "--json"))] == [5.0, 4.5]
+    assert "reach_out_user" in solvent("prices")
+
+
+def test_a_labs_ledger_is_filed_without_its_reviews(solvent, tmp_path):
+    path = tmp_path / "energy_cost_proposals.jsonl"
+    hostile = {**ASKED_FOR, "rationale": "worth [bold]0.6 bits[/bold] \x1b[31meach"}
+    path.write_text("".join(json.dumps(row) + "\n" for row in (hostile, {**ASKED_FOR, "status": "rejected"})))
+    said = solvent("file", str(path))
+    assert "filed 1, skipped 1" in said
+    assert "line 2: rejected in the ledger" in said
+    assert r"worth [bold]0.6 bits[/bold] \x1b[31meach" in solvent("list").replace("\n", "")
+    (row,) = json.loads(solvent("list", "--json"))
+    path.write_text(json.dumps(ASKED_FOR | {"suggested_min": 2.5, "suggested_max": 3.5}))
+    assert "in its place: action screen, 2.5 to 3.5" in solvent("revise", row["id"], str(path))
+    (new,) = json.loads(solvent("list", "--status", "pending", "--json"))
+    assert "the cost of action screen stays" in solvent("withdraw", new["id"])
+    assert "0 expired" in solvent("expire", "--days", "1")
+
+
+def test_deferrals_are_logged_once(solvent, tmp_path):
+    path = tmp_path / "cost_discomfort_log.jsonl"
+    row = {"heartbeat_number": 3, "action_considered": "screen", "energy_cost": 4.0, "energy_available": 1.5}
+    path.write_text(json.dumps(row | {"deferral_reason": "hoarding", "design_id": "screen_000"}))
+    assert "logged 1, skipped 0" in solvent("log", str(path))
+    assert "logged 0, skipped 1" in solvent("log", str(path))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("list",),  # no store
+        ("file", "missing.jsonl"),
+        ("register", "x", "--cost", "1", "--category", "delete"),
+        ("expire", "--days", "0"),
+    ],
+)
+def test_what_is_refused_makes_no_store(solvent, tmp_path, arguments):
+    solvent(*arguments, refused=True)
+    assert not (tmp_path / "costs.db").exists()

@@ -1,0 +1,539 @@
+"""The store on SQLite and PostgreSQL: the source's tables and proposal, the rules, several people at once."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import datetime
+import json
+import sqlite3
+import subprocess
+import sys
+import threading
+
+import pytest
+
+pytest.importorskip("sqlalchemy", reason="the extra `store` is not installed")
+
+import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solvent import LabParams
+from solvent.energy import CATEGORIES, EnergyMeter, energy_for_action, energy_for_tool
+from solvent.energy.rules import (
+    Discomfort,
+    Evidence,
+    Proposal,
+    ProposalError,
+    StoreError,
+    allowed_costs,
+    rows_in,
+)
+from solvent.energy.store import CostStore
+from solvent.energy.tables import Base, EnergyCost, EnergyCostProposal, McpTool
+from solvent.files import now
+from tests.commands import launching
+from tests.labs import ASKED_FOR
+
+SOURCES = {
+    "type": "energy_cost_proposal",
+    "target": "reach_out_user",
+    "current_cost": 5,
+    "suggested_range": [4, 5],
+    "direction": "decrease",
+    "rationale": "Repeated avoidance despite high benefit in similar contexts",
+    "evidence": [
+        "heartbeat_102: deferred outreach, energy cited",
+        "heartbeat_109: same pattern",
+        "memory_abcd: user expressed preference for more contact",
+    ],
+    "confidence": 0.6,
+}
+"""The source's example, to the letter."""
+
+
+class Clock:
+    def __init__(self, monkeypatch):
+        self.now = now()
+        monkeypatch.setattr("solvent.energy.store.now", lambda: self.now)
+
+    def pass_(self, **span):
+        self.now += datetime.timedelta(**span)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    return Clock(monkeypatch)
+
+
+@pytest.fixture
+def place(new_place):
+    return new_place()
+
+
+@pytest.fixture
+def store(place):
+    with CostStore(place) as opened:
+        opened.register_verbs(LabParams())
+        opened.enter("action", energy_for_action("reach_out_user", cost=5.0, category="send_private"))
+        yield opened
+
+
+def asked(**changed):
+    proposal = SOURCES | {
+        "target": "screen",
+        "current_cost": 4,
+        "suggested_range": [2.5, 3],
+        "evidence": ["heartbeat_1: put off", "heartbeat_2: put off"],
+    }
+    return Proposal.from_row(proposal | changed)
+
+
+# -- the source's tables -------------------------------------------------------------------------
+
+COLUMNS = {
+    "energy_cost_proposals": """id target_type target_name current_cost suggested_min suggested_max direction rationale
+        confidence evidence heartbeat_refs memory_refs status created_at reviewed_at reviewed_by review_notes old_cost
+        new_cost effective_at""",
+    "cost_discomfort_log": """id heartbeat_number action_considered estimated_value energy_cost energy_available
+        deferral_reason agent_notes similar_deferrals_recent created_at""",
+    "mcp_tools": """id name description energy_cost energy_cost_category energy_cost_factors energy_cost_floor
+        allowed_contexts""",
+}
+INDEXES = {
+    "idx_proposals_status", "idx_proposals_target", "idx_discomfort_action", "idx_discomfort_heartbeat",
+}  # fmt: skip
+
+
+def test_columns_are_the_sources(store):
+    found = sa.inspect(store._engine)
+    for table, columns in COLUMNS.items():
+        assert [column["name"] for column in found.get_columns(table)] == columns.split()
+    named = {index["name"] for table in COLUMNS for index in found.get_indexes(table)}
+    assert named >= INDEXES
+
+
+def test_types_and_defaults_are_the_sources(server):
+    with CostStore(server.new_database()) as store:
+        found, dialect = sa.inspect(store._engine), store._engine.dialect
+        columns = {
+            (table, one["name"]): (one["type"].compile(dialect), str(one["default"] or ""), one["nullable"])
+            for table in COLUMNS
+            for one in found.get_columns(table)
+        }
+    assert columns["energy_cost_proposals", "id"] == ("UUID", "gen_random_uuid()", False)
+    assert columns["energy_cost_proposals", "evidence"] == ("JSONB", "'[]'::jsonb", False)
+    assert columns["energy_cost_proposals", "heartbeat_refs"] == ("INTEGER[]", "", True)
+    assert columns["energy_cost_proposals", "memory_refs"] == ("UUID[]", "", True)
+    assert columns["energy_cost_proposals", "status"] == ("TEXT", "'pending'::text", False)
+    assert columns["energy_cost_proposals", "created_at"] == ("TIMESTAMP WITH TIME ZONE", "now()", False)
+    assert columns["energy_cost_proposals", "reviewed_at"] == ("TIMESTAMP WITH TIME ZONE", "", True)
+    assert columns["cost_discomfort_log", "similar_deferrals_recent"] == ("INTEGER", "0", True)
+    assert columns["mcp_tools", "energy_cost"] == ("DOUBLE PRECISION", "2.0", True)
+    assert columns["mcp_tools", "energy_cost_factors"] == ("JSONB", "", True)
+    assert columns["mcp_tools", "allowed_contexts"] == ("TEXT[]", "ARRAY['chat'::text]", True)
+
+
+BAD_SQL = {
+    "never cheap": "INSERT INTO mcp_tools (name, energy_cost, energy_cost_category, energy_cost_floor)"
+    " VALUES ('x:delete', 1, 'delete', 5)",
+    "floor of what is public": "INSERT INTO energy_costs (target_type, target_name, revision, cost, floor, category)"
+    " VALUES ('action', 'tweet', 0, 7, 2, 'send_public')",
+    "changed without an approval": "INSERT INTO energy_costs (target_type, target_name, revision, cost, floor)"
+    " VALUES ('action', 'screen', 1, 1, 0)",
+    "no such reason": "INSERT INTO cost_discomfort_log (heartbeat_number, action_considered, energy_cost,"
+    " energy_available, deferral_reason) VALUES (1, 'screen', 4, 1, 'bored')",
+    "confident beyond measure": "INSERT INTO energy_cost_proposals (target_type, target_name, current_cost,"
+    " suggested_min, suggested_max, direction, rationale, confidence) VALUES ('action', 'screen', 4, 1, 2,"
+    " 'decrease', 'x', 1.5)",
+}
+
+
+@pytest.mark.parametrize("statement", BAD_SQL.values(), ids=BAD_SQL)
+def test_checks_hold_for_other_programs(store, statement):
+    with pytest.raises(sa.exc.IntegrityError), store._engine.begin() as connection:
+        connection.execute(sa.text(statement))
+
+
+def test_a_tool_has_the_sources_columns(store):
+    tool = energy_for_tool("slack:send_message")
+    (price,) = store.register_tools([tool])
+    assert (price.cost, price.floor, price.category) == (tool.energy_cost, 3.0, "send_private")
+    with store._session() as session:
+        (row,) = session.scalars(sa.select(McpTool))
+        assert row.energy_cost_factors == dict(tool.energy_cost_factors)
+        assert (row.energy_cost, row.energy_cost_floor, row.allowed_contexts) == (
+            tool.energy_cost,
+            3.0,
+            ["chat"],
+        )
+    assert store.register_tools([tool])[0].revision == 0  # known tools stay as they are
+
+
+# -- filing --------------------------------------------------------------------------------------
+
+
+def test_the_sources_proposal_is_filed_as_it_stands(store, tmp_path):
+    path = tmp_path / "proposal.json"
+    path.write_text(json.dumps(SOURCES, indent=2))
+    ((_, key, _, proposal),) = rows_in(path, Proposal.from_row)
+    row = store.file(proposal, key=key)
+    assert (row.target_type, row.target_name, row.current_cost) == ("action", "reach_out_user", 5.0)
+    assert (row.suggested_min, row.suggested_max, row.direction, row.confidence) == (
+        4.0,
+        5.0,
+        "decrease",
+        0.6,
+    )
+    assert row.evidence[2] == {
+        "source": "memory_abcd",
+        "summary": "user expressed preference for more contact",
+    }
+    assert (row.heartbeat_refs, row.status) == ([102, 109], "pending")
+    assert store.price("action", "reach_out_user").cost == 5.0  # filing changes nothing
+    with pytest.raises(ProposalError, match="name a cost"):  # its nearest end is the price
+        store.approve(row.id)
+    assert store.approve(row.id, new_cost=4.5, notes="agreed").new_cost == 4.5
+    assert store.price("action", "reach_out_user").cost == 4.5
+
+
+BAD = {
+    "no evidence": {"evidence": []},
+    "one heartbeat": {"evidence": ["heartbeat_1: put off", "heartbeat_1: again", "memory_x: seen"]},
+    "no price": {"target": "levitate"},
+    "another kind": {"target_type": "mcp_tool"},
+    "range above the cost": {"suggested_range": [5, 6]},
+    "range upside down": {"suggested_range": [3, 2]},
+    "range of texts": {"suggested_range": ["2", "3"]},
+    "direction": {"direction": "sideways"},
+    "confidence": {"confidence": 1.5},
+    "no number": {"suggested_range": [float("nan"), 3]},
+    "blank": {"rationale": "  "},
+    "null byte": {"rationale": "a\0b"},
+    "below the floor": {"target": "publish_public", "current_cost": 7, "suggested_range": [5, 6.5]},
+    "above the ceiling": {"direction": "increase", "suggested_range": [100, 200]},
+}
+
+
+@pytest.mark.parametrize("changed", BAD.values(), ids=BAD)
+def test_what_is_not_filed(store, changed):
+    with pytest.raises(ValueError):  # noqa: PT011 - of pydantic or of the store
+        store.file(asked(**changed))
+    assert store.proposals() == []
+
+
+def test_one_pending_for_each_target(store):
+    first = store.file(asked())
+    with pytest.raises(ProposalError, match=f"pending proposal already .{str(first.id)[:8]}"):
+        store.file(asked())
+    store.file(asked(target="dose_response", current_cost=6))
+    store.reject(first.id)
+    assert store.file(asked()).status == "pending"
+
+
+def test_a_meters_proposal_is_filed_and_comes_back_as_a_price(store):
+    meter = EnergyMeter(start=2.0, regeneration=1.0)
+    meter.register("reach_out_user", "social", cost=5.0, category="send_private")
+    for _ in range(2):
+        meter.act("reach_out_user", context="chat", notes="she asked", value=0.8)
+        for row in meter.close_heartbeat().deferrals:
+            store.log_discomfort(row)
+    meter.reflect()
+    row = store.file(meter.propose("reach_out_user", 4.0, 4.5, "It would help."))
+    assert [item["source"] for item in row.evidence] == ["heartbeat_1", "heartbeat_2"]
+    assert [row.agent_notes for row in store.discomfort("reach_out_user")] == ["she asked"] * 2
+    store.approve(row.id)
+    meter.set_prices(store.prices())
+    assert meter.actions["reach_out_user"].price == 4.5
+
+
+# -- review --------------------------------------------------------------------------------------
+
+
+def test_an_approval_alone_changes_a_price(store, clock):
+    row = store.file(asked())
+    approved = store.approve(str(row.id)[:8], notes="fair")
+    assert (approved.status, approved.reviewed_by, approved.review_notes) == ("approved", "user", "fair")
+    assert (approved.old_cost, approved.new_cost, approved.effective_at) == (4.0, 3.0, clock.now)
+    history = store.history("screen")
+    assert [(price.revision, price.cost, price.proposal_id) for price in history] == [
+        (0, 4.0, None),
+        (1, 3.0, row.id),
+    ]
+
+
+def test_a_tools_row_follows_its_price(store):
+    store.register_tools([energy_for_tool("a:update_page")])
+    row = store.file(asked(target="a:update_page", current_cost=3, suggested_range=[2, 2.5]))
+    store.approve(row.id)
+    with store._session() as session:
+        assert session.scalar(sa.select(McpTool.energy_cost)) == 2.5
+
+
+def test_a_price_changes_once_a_day_by_half(store, clock):
+    row = store.file(asked(suggested_range=[0.5, 1]))
+    with pytest.raises(ProposalError, match="reject"):
+        store.approve(row.id)
+    store.reject(row.id)
+    store.approve(store.file(asked(suggested_range=[1, 3])).id, new_cost=2.0)
+    row = store.file(asked(current_cost=2, suggested_range=[1, 1.5]))
+    clock.pass_(hours=23)
+    with pytest.raises(ProposalError, match="less than a day"):
+        store.approve(row.id)
+    clock.pass_(hours=1)
+    assert store.approve(row.id).new_cost == 1.5
+
+
+def test_a_cost_that_feels_too_low_can_be_raised(store):
+    row = store.file(asked(direction="increase", suggested_range=[5, 6]))
+    assert store.approve(row.id).new_cost == 5.0
+
+
+@pytest.mark.parametrize("cost", [2.0, 4.0, 3.5, float("nan")])
+def test_a_cost_outside_the_range_is_refused(store, cost):
+    row = store.file(asked())
+    with pytest.raises(ProposalError, match=r"2\.5 to 3"):
+        store.approve(row.id, new_cost=cost)
+    assert store.proposal(row.id).status == "pending"
+
+
+def test_a_price_that_has_moved_needs_a_cost(store, clock):
+    store.approve(store.file(asked()).id)
+    clock.pass_(days=1)
+    row = store.file(asked(suggested_range=[2, 2.75]))
+    with pytest.raises(ProposalError, match="the price is 3"):
+        store.approve(row.id)
+    assert store.approve(row.id, new_cost=2.75).old_cost == 3.0
+
+
+def test_proposals_are_withdrawn_or_revised(store):
+    row = store.file(asked())
+    new = store.revise(row.id, asked(suggested_range=[3, 3.5]))
+    old = store.proposal(row.id)
+    assert (old.status, old.reviewed_by, old.review_notes) == ("withdrawn", "system", f"revised as {new.id}")
+    with pytest.raises(ProposalError):
+        store.revise(new.id, asked(suggested_range=[500, 600], direction="increase"))
+    assert store.proposal(new.id).status == "pending"  # neither, not one of them
+    assert store.withdraw(new.id).reviewed_by == "system"
+    with pytest.raises(ProposalError, match=r"already withdrawn .by system"):
+        store.approve(new.id)
+
+
+def test_what_nobody_reviews_expires(store, clock):
+    old = store.file(asked())
+    clock.pass_(days=10)
+    store.file(asked(target="dose_response", current_cost=6))
+    assert [row.id for row in store.expire(datetime.timedelta(days=10))] == [old.id]
+    assert store.proposal(old.id).reviewed_by == "timeout"
+
+
+@pytest.mark.parametrize("key", ["", "zz", "'; --", "a" * 33, "ffffffff"])
+def test_no_such_proposal(store, key):
+    store.file(asked())
+    with pytest.raises(ProposalError, match=r"^proposal: "):
+        store.proposal(key)
+
+
+@given(
+    cost=st.floats(0.001, 1000),
+    low=st.floats(0, 1000),
+    high=st.floats(0, 1000),
+    floor=st.sampled_from([0.0, 3.0, 6.0]),
+)
+def test_no_approval_leaves_its_bounds(cost, low, high, floor):
+    price = EnergyCost(cost=max(cost, floor), floor=floor, ceiling=900.0, revision=0)
+    for direction in ("decrease", "increase"):
+        row = EnergyCostProposal(
+            direction=direction,
+            suggested_min=min(low, high),
+            suggested_max=max(low, high),
+            current_cost=price.cost,
+        )
+        allowed = allowed_costs(row, price)
+        for new in allowed or ():
+            assert floor <= new
+            assert row.suggested_min <= new <= row.suggested_max
+            assert 0.5 * price.cost <= new <= 1.5 * price.cost
+            assert new <= price.cost if direction == "decrease" else new >= price.cost
+
+
+# -- several at once -----------------------------------------------------------------------------
+
+
+def at_once(calls):
+    """Return what calls return or raise that start together, each on a thread of its own."""
+    barrier = threading.Barrier(len(calls))
+
+    def begin(call):
+        barrier.wait()
+        try:
+            return call()
+        except StoreError as error:
+            return error
+
+    with concurrent.futures.ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(begin, calls))
+
+
+def test_one_reviewer_of_several_wins(store, place):
+    row = store.file(asked())
+    others = [CostStore(place) for _ in range(8)]
+    ends = [getattr(other, ("approve", "reject")[i % 2]) for i, other in enumerate(others)]
+    found = at_once([lambda end=end: end(row.id) for end in ends])
+    for other in others:
+        other.close()
+    (winner,) = (one for one in found if not isinstance(one, StoreError))
+    assert store.proposal(row.id).status == winner.status
+    assert all(f"is already {winner.status}" in str(one) for one in found if one is not winner)
+    assert len(store.history("screen")) == (2 if winner.status == "approved" else 1)
+
+
+def test_one_filing_of_several_wins(store):
+    found = at_once([lambda: store.file(asked())] * 6)
+    assert [row.id for row in store.proposals()] == [
+        one.id for one in found if not isinstance(one, StoreError)
+    ]
+    assert sum("pending proposal already" in str(one) for one in found) == 5
+
+
+PROGRAM = """
+import sys
+from solvent.energy import Discomfort, energy_for_action
+from solvent.energy.store import CostStore
+with CostStore(sys.argv[1]) as store:
+    store.enter("action", energy_for_action("shared", cost=2.0))
+    for beat in range(25):
+        store.log_discomfort(Discomfort(heartbeat_number=beat, action_considered=sys.argv[2], energy_cost=2.0,
+                                        energy_available=1.0, deferral_reason="insufficient_energy"))
+"""
+
+
+def test_processes_share_a_new_store(place):
+    running = [subprocess.Popen([sys.executable, "-c", PROGRAM, place, str(i)]) for i in range(3)]
+    assert [process.wait(120) for process in running] == [0, 0, 0]
+    with CostStore(place, create=False) as store:
+        assert len(store.discomfort()) == 75
+        assert [row.cost for row in store.history("shared")] == [2.0]
+
+
+@pytest.mark.slow
+def test_one_command_of_two_wins(place, store, monkeypatch):
+    row = store.file(asked())
+    monkeypatch.setenv("SOLVENT_STORE", place)
+    with launching() as start:
+        running = [start("proposals", "approve", str(row.id), "--cost", cost) for cost in ("2.5", "2.75")]
+        said = [process.communicate(timeout=120) for process in running]
+    codes = [process.returncode for process in running]
+    assert sorted(codes) == [0, 2], said
+    assert store.price("action", "screen").cost == (2.5, 2.75)[codes.index(0)]
+
+
+def test_a_role_may_file_and_not_review(server):
+    place = server.new_database()
+    with CostStore(place) as store, store._engine.begin() as connection:
+        for statement in (
+            "CREATE ROLE agent LOGIN",
+            "GRANT SELECT ON ALL TABLES IN SCHEMA public TO agent",
+            "GRANT INSERT ON energy_cost_proposals, cost_discomfort_log TO agent",
+        ):
+            connection.execute(sa.text(statement))
+        store.register_verbs(LabParams())
+    with CostStore(place.replace("solvent@", "agent@"), create=False) as agent:
+        row = agent.file(asked())
+        for forbidden in (
+            lambda: agent.approve(row.id),
+            lambda: agent.reject(row.id),
+            lambda: agent.enter("action", energy_for_action("new", cost=1.0)),
+        ):
+            with pytest.raises(StoreError, match="permission denied"):
+                forbidden()
+
+
+# -- places --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "",
+        "mysql://localhost/x",
+        "postgresql://nobody@127.0.0.1:1/x",
+        "sqlite:////no/such/folder/costs.db",
+        "a\0b",
+    ],
+)
+def test_what_is_not_a_place(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError) as caught:
+        CostStore(place)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_password_is_not_shown(server):
+    place = server.new_database().replace("solvent@", "solvent:secret@")
+    with CostStore(place) as store:
+        assert "secret" not in store.place
+    with pytest.raises(StoreError) as caught:
+        CostStore("postgresql://solvent:secret@127.0.0.1:1/x")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_file_of_another_kind_stays_as_it_is(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes")
+    with pytest.raises(StoreError, match="not a database"):
+        CostStore(path)
+    assert path.read_text() == "my notes"
+
+
+def test_a_missing_store_is_not_made_by_looking(tmp_path):
+    with pytest.raises(StoreError, match="there is no store"):
+        CostStore(tmp_path / "costs.db", create=False)
+    assert [*tmp_path.iterdir()] == []
+    other = tmp_path / "other.db"
+    sqlite3.connect(other).execute("CREATE TABLE notes (text)").connection.close()
+    with pytest.raises(StoreError, match="not a store of costs"):
+        CostStore(other, create=False)
+
+
+# -- ledgers -------------------------------------------------------------------------------------
+
+
+def test_a_ledger_can_be_read_again(store, tmp_path):
+    path = tmp_path / "cost_discomfort_log.jsonl"
+    row = {
+        "heartbeat_number": 3, "action_considered": "screen", "energy_cost": 4.0, "energy_available": 1.5,
+        "deferral_reason": "insufficient_energy", "design_id": "screen_000",
+    }  # fmt: skip
+    path.write_text((json.dumps(row) + "\n") * 2)
+    for _ in range(2):
+        for _, key, _, record in rows_in(path, Discomfort.from_row):
+            store.log_discomfort(record, key=key)
+    assert len(store.discomfort("screen")) == 2  # two episodes may have equal lines
+
+
+def test_a_labs_line_is_a_proposal(store):
+    row = store.file(Proposal.from_row(ASKED_FOR))
+    assert (row.target_name, row.heartbeat_refs) == ("screen", [3, 5])
+
+
+@pytest.mark.parametrize("line", ["{", "[1]", '{"target": 1}', "7"])
+def test_a_bad_line_is_named(tmp_path, line):
+    path = tmp_path / "proposals.jsonl"
+    path.write_text(json.dumps(SOURCES) + "\n" + line + "\n")
+    with pytest.raises(ValueError, match="line 2"):
+        list(rows_in(path, Proposal.from_row))
+
+
+def test_evidence_of_every_kind_is_read():
+    said = ["heartbeat_7: put off", "no source", {"source": "log", "summary": "seen"}]
+    assert asked(evidence=said).evidence == [
+        Evidence(source="heartbeat_7", summary="put off"),
+        Evidence(source="agent", summary="no source"),
+        Evidence(source="log", summary="seen"),
+    ]
+
+
+def test_floors_are_those_of_the_categories():
+    checks = {str(check.name) for check in Base.metadata.tables["energy_costs"].constraints}
+    assert checks >= {f"ck_energy_costs_floor_{name}" for name, row in CATEGORIES.items() if row.floor}
