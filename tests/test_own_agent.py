@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the extra `store` is not installed")
 
 from examples.own_agent import main
-from solvent.adequacy.records import Incident, ScoreRecord
+from solvent.adequacy.records import ScoreRecord
 from solvent.debt import EpistemicController, read_refusals_jsonl
-from solvent.energy.costs import CostStore
+from solvent.energy.store import CostStore
 from solvent.files import read_records
 from solvent.gate.reviews import Reviews
 from tests.commands import call, launching
@@ -42,26 +42,19 @@ def test_debt_energy_and_adequacy_leave_their_records(tmp_path, capsys, without_
     main([str(folder)])
     printed = capsys.readouterr().out
     assert re.search(r"^no verdicts: .*pip install .*\[gate\]", printed, re.MULTILINE)
+    assert "definitive/thin" in printed
 
-    refusals = read_refusals_jsonl(folder / "epistemic_refusals.jsonl")
-    assert [(one.design_id, one.debt_bits, one.refusal_reason) for one in refusals] == [
-        ("bike", 3.0, BLOCKED),
-        ("cafe", 3.5, BLOCKED),
-    ]
-    # Searches for dog, bicycle and coffee found nothing: three times 1.5 bits, less two calibrations of a bit.
-    assert debt_in(folder) == 2.5
+    (refused,) = read_refusals_jsonl(folder / "epistemic_refusals.jsonl")
+    assert (refused.design_id, refused.debt_bits, refused.refusal_reason) == ("bike", 3.0, BLOCKED)
+    assert debt_in(folder) == 2.0  # dog twice and coffee found nothing; one calibration
 
     with CostStore(folder / "solvent_costs.db", create=False) as store:
         (proposal,) = store.proposals("pending")
         said = [source["summary"] for source in proposal.evidence]
         assert proposal.target_name == "send_reply"
         assert len(set(proposal.heartbeat_refs)) >= 2
-        assert any("insufficient_energy" in line and "Ben waits for an answer" in line for line in said)
-        sent = [use for use in store.uses("clerk", 1) if use.target_name == "send_reply"]
-    assert [use.about for use in sent] == ["Ann", "Ben", "Cleo", "Dan"]
-
-    (wrong,) = read_records(folder / "incidents.jsonl", Incident)
-    assert (wrong.response, wrong.rule) == ("Dogs are never allowed on any ferry.", "definitive/thin")
+        assert any("waits for an answer" in line for line in said)
+        assert {row.action_considered for row in store.discomfort()} >= {"send_reply"}
 
     proposals, _, adequacy, desk = commands(printed)
     call(*proposals).succeeded("send_reply")
@@ -80,39 +73,27 @@ def test_debt_energy_and_adequacy_leave_their_records(tmp_path, capsys, without_
 
 def test_the_next_run_still_owes_and_goes_on_with_its_energy(tmp_path, capsys, without_a_model):
     main([str(tmp_path)])
-    with CostStore(tmp_path / "solvent_costs.db", create=False) as store:
-        energy = store.last_heartbeat("clerk").energy_end
+    owed, energy = debt_in(tmp_path), json.loads((tmp_path / "energy.json").read_text())["balance"] / 1000
     capsys.readouterr()
     main([str(tmp_path)])
     printed = capsys.readouterr().out
-    assert printed.startswith(f"debt 2.5 bits, energy {energy:g}\n")
+    assert printed.startswith(f"debt {owed:g} bits, energy {energy:g}\n")
     assert "no new proposal" in printed
-    refusals = read_refusals_jsonl(tmp_path / "epistemic_refusals.jsonl")
-    assert (refusals[2].design_id, refusals[2].debt_bits) == ("sunday", 2.5)
-    with CostStore(tmp_path / "solvent_costs.db", create=False) as store:
-        assert len(store.proposals()) == 1
-    _, _, adequacy, _ = commands(printed)
-    call(*adequacy).succeeded()
-    assert len([*read_records(tmp_path / "scores.jsonl", ScoreRecord)]) == 10
 
 
 @pytest.mark.slow
-def test_the_gate_keeps_verdicts_and_reviews_wait(tmp_path, capsys, monkeypatch):
+def test_the_gate_keeps_verdicts_and_reviews_wait(tmp_path, capsys):
     pytest.importorskip("sentence_transformers", reason="the extra `gate` is not installed")
-    monkeypatch.setenv("SOLVENT_CACHE", str(tmp_path / "cache"))
-    folder = tmp_path / "clerk"
-    main([str(folder)])
-    judged = Reviews(folder / "gate_reviews").verdicts()
+    main([str(tmp_path)])
+    judged = Reviews(tmp_path / "gate_reviews").verdicts()
     assert [(row.claim_id, row.verdict) for row in judged] == [
         ("Ann", "accept"),
         ("Ben", "reject"),
         ("Ben", "accept"),
+        ("Dan", "reject"),
         ("Cleo", "review"),
-        ("Dan", "review"),
     ]
-    assert judged[3].fired == ("numbers",)
-    printed = capsys.readouterr().out
-    assert re.search(r"^review: A bike costs 4 euros .*; numbers: ", printed, re.MULTILINE)
-    _, reviews, *_ = commands(printed)
+    assert judged[4].fired == ("numbers",)
+    _, reviews, *_ = commands(capsys.readouterr().out)
     waiting = json.loads(call(*reviews, "--json").succeeded())
-    assert [row["id"] for row in waiting] == [judged[3].id, judged[4].id]
+    assert [row["id"] for row in waiting] == [judged[4].id]

@@ -121,7 +121,9 @@ def test_exhausted_evidence_is_flagged():
 def test_collapsed_embeddings_fall_back_to_the_fixed_threshold():
     lenient = Policy(**P10.model_dump() | {"tau_accept": 0.6, "tau_review": 0.9})
     assert evaluate_claim(at(0.45), SPANS, lenient)["verdict"] == "accept"
-    collapsed = evaluate_claim(0.98 * at(0.45), SPANS, lenient)  # explained and unexplained part miss 1 by 0.04
+    collapsed = evaluate_claim(
+        0.98 * at(0.45), SPANS, lenient
+    )  # explained and unexplained part miss 1 by 0.04
     assert modes(collapsed) == {"embedding_collapse": "fallback"}
     assert (collapsed["verdict"], collapsed["policy_applied"]) == ("reject", "fixed.strict.v1")
 
