@@ -26,6 +26,7 @@ A bike costs 2 euros each way.
 Pets travel free on the open deck.
 The first ferry leaves at 06:20.
 On Sundays the last ferry leaves at 18:40."""
+AT_TEN = datetime.datetime(2026, 7, 1, 10, tzinfo=datetime.UTC)  # late hours would make replies dearer
 TOOLS = [
     {"name": "search_notices", "annotations": {"readOnlyHint": True, "openWorldHint": False}},
     {"name": "send_reply", "annotations": {"destructiveHint": False}},
@@ -41,7 +42,8 @@ class Letter(NamedTuple):
 
 
 LETTERS = [
-    Letter("Ann", "When does the last ferry leave on Sundays?", ("sunday",), "On Sundays the last ferry leaves at 18:40."),
+    Letter("Ann", "When does the last ferry leave on Sundays?", ("sunday",),
+           "On Sundays the last ferry leaves at 18:40."),
     Letter("Ben", "May my dog come?", ("dog", "pet"), "Pets travel free on the open deck.", "Dogs are never allowed."),
     Letter("Dan", "Is there coffee?", ("coffee", "cafe"), missing="I found nothing about coffee in the notices."),
     Letter("Cleo", "What is a bike, there and back?", ("bike",), "A bike costs 4 euros there and back."),
@@ -54,11 +56,7 @@ class Clerk:
     def __init__(self, folder: Path, store: CostStore) -> None:
         self.folder, self.store, debt, energy = folder, store, folder / "debt.json", folder / "energy.json"
         self.debt = EpistemicController.load(debt) if debt.exists() else EpistemicController()
-        limits: dict[str, Any] = {
-            "regeneration": 3,
-            "cap": 10,
-            "clock": lambda: datetime.datetime(2026, 7, 1, 10),
-        }  # noqa: DTZ001
+        limits: dict[str, Any] = {"regeneration": 3, "cap": 10, "clock": lambda: AT_TEN}
         self.meter = EnergyMeter.load(energy, **limits) if energy.exists() else EnergyMeter(start=6, **limits)
         store.register_tools(action.tool for action in self.meter.discover(TOOLS))
         self.meter.set_prices(store.prices())
