@@ -262,7 +262,9 @@ def budget_policies(rows: Sequence[Measured], budget: float, seed: int, **about:
         passed = int((gaps[report] <= tau).sum())
         (other,) = KINDS.keys() - {kind}
         others = [gap for row in rows if (gap := getattr(row, f"{other}_gap")) is not None]
-        passed_others = sum(gap <= tau for gap in others)
+        elsewhere = (
+            f"{sum(gap <= tau for gap in others)} of {len(others)} pass" if others else "none was tried"
+        )
         own = {
             "kind": "adaptive",
             "label": f"{label_of('FA', 100.0 * budget)}.{kind}",
@@ -270,8 +272,7 @@ def budget_policies(rows: Sequence[Measured], budget: float, seed: int, **about:
             "calibration_sha256": sample_sha256(gaps[learn]),
             "calibration_count": len(learn),
             "promise": f"At most {budget:.1%} of claims with evidence of {place} pass ({CONFIDENCE:.0%} sure;"
-            f" held out {passed} of {len(report)}). No promise for evidence of {KINDS[other]}: {passed_others} of"
-            f" {len(others)} pass.",
+            f" held out {passed} of {len(report)}). No promise for evidence of {KINDS[other]}: {elsewhere}.",
         }
         found.append(Policy.model_validate(own | about))
     return found

@@ -550,7 +550,7 @@ def _keep(made: Sequence[Policy], path: Path | None) -> None:
     append_records(path, made)
     say(f"kept in {path}: {names}")
     suggest(
-        f"`solvent gate judge CLAIMS --policy {made[0].label} --policies {shlex.quote(str(path))}` uses them."
+        f"`solvent gate judge CLAIMS --policy {made[-1].label} --policies {shlex.quote(str(path))}` uses them."
     )
 
 
@@ -607,7 +607,7 @@ def _sweep_table(found: dict[str, dict[str, Any]]) -> Table:
     for name, row in found.items():
         held = "" if row["held_out"] is None else "{:.1%} [{:.1%}, {:.1%}]".format(*row["held_out"])
         verdicts = " / ".join(str(row["verdicts"][verdict]) for verdict in ("accept", "review", "reject"))
-        others = [f"{row[kind][0]} of {row[kind][1]}" for kind in ("random", "hard")]
+        others = [f"{row[kind][0]} of {row[kind][1]}" if row[kind][1] else "" for kind in ("random", "hard")]
         cells.append((name, f"{row['tau_accept']:.4f}", verdicts, held, *others))
     headings = ("", "accepts up to", "accept / review / reject", "held out", "another page", "the same page")
     return Table(
