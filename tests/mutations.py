@@ -40,8 +40,8 @@ TESTS = {
     "envs/solvent/lab/": LAB,
     "envs/solvent/debt/": "tests/debt\ntests/test_control.py\ntests/test_own_agent.py",
     "envs/solvent/energy/": "tests/energy/test_meter.py\ntests/energy/test_store.py",
-    "envs/solvent/gate/policy.py": "tests/gate/test_policy.py tests/gate/test_verdict.py\ntests/gate",
-    "envs/solvent/gate/": "tests/gate/test_embedding.py tests/gate/test_measurement.py\ntests/gate",
+    "envs/solvent/gate/policy.py": "tests/gate/test_policy.py tests/gate/test_gate.py\ntests/gate",
+    "envs/solvent/gate/": "tests/gate/test_energy.py tests/gate/test_embedding.py\ntests/gate",
     "envs/solvent/adequacy/": "tests/adequacy/test_{stem}.py\ntests/adequacy",
 }
 """Start of a file's path -> patterns of its tests, one line per round, the quickest round first."""

@@ -89,11 +89,15 @@ def public() -> dict[str, Any]:
 
 def residuals(claims: list[dict[str, Any]]) -> dict[str, Any]:
     """Return energies, gaps and verdicts of claims."""
-    from solvent.gate import SentenceEmbedder, evaluate_text
+    from solvent.gate import SentenceEmbedder, evaluate_claim
 
     embedder = SentenceEmbedder()
-    results = {
-        name: [evaluate_text(c["claim"], c["evidence"], embedder, policy) for c in claims]
+    vectors = [embedder.encode([c["claim"], *c["evidence"]]) for c in claims]
+    results = {  # as 0.2.0 did: each claim whole, and the medoid as oracle
+        name: [
+            evaluate_claim(v[0], v[1:], policy, texts=(c["claim"], c["evidence"]), oracle="medoid")
+            for v, c in zip(vectors, claims, strict=True)
+        ]
         for name, policy in FIXED.items()
     }
     energies = [result["hallucination_energy"] for result in results["standard"]]
