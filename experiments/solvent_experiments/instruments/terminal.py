@@ -11,7 +11,7 @@ from solvent_experiments.console import new_console, visible
 if TYPE_CHECKING:
     from solvent_experiments.table import Table
 
-__all__ = ["counted", "one_line", "printable", "progress", "show_table"]
+__all__ = ["one_line", "printable", "progress", "show_table"]
 
 LONGEST = 120
 
@@ -24,11 +24,6 @@ def printable(said: str, longest: int = LONGEST) -> str:
 
 def one_line(said: str, longest: int = LONGEST) -> str:
     return printable(" ".join(said.split()), longest)
-
-
-def counted(number: int, noun: str) -> str:
-    """Return ``1 call``, ``2 calls``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @contextmanager
