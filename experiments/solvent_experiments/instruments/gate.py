@@ -590,7 +590,7 @@ def _percentiles(text: str) -> list[float]:
 def _show(rows: Sequence[Judged]) -> None:
     severe = sorted(rows, key=lambda row: row.verdict != "reject")[:SHOWN]
     cells = [
-        (row.id, row.verdict, f"{row.compared:.4f}", one_line(row.claim), one_line(row.reasons[0]))
+        (row.id, row.verdict, f"{row.compared:.4f}", one_line(row.claim), one_line(_decisive(row)))
         for row in severe
     ]
     if cells:
@@ -600,6 +600,11 @@ def _show(rows: Sequence[Judged]) -> None:
         )
     if len(rows) > len(severe):
         say(f"and {len(rows) - len(severe):,} more")
+
+
+def _decisive(row: Judged) -> str:
+    """Return the reasons but for the one that the policy was content."""
+    return "; ".join(reason for reason in row.reasons if " is within " not in reason)
 
 
 def _sweep_table(found: dict[str, dict[str, Any]]) -> Table:
