@@ -73,14 +73,14 @@ VARIES = "varies"
 """The tag of a cell whose text differs between machines: processors round differently when a network is trained."""
 
 
-def texts(cell: Any) -> list[str]:
-    """What a cell shows as text. The text that stands for a picture may have an address."""
+def texts(cell: Any) -> str:
+    """What a cell shows as text; a busy machine may send it in several pieces. A picture's own text has an address."""
     outputs = cell.get("outputs", [])
-    return [
+    return "".join(
         output.text if "text" in output else output.data["text/plain"]
         for output in outputs
         if not shown(output)
-    ]
+    )
 
 
 def pictures(cell: Any) -> int:
