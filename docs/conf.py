@@ -48,6 +48,12 @@ nitpick_ignore_regex = [
     ("py:class", r"(collections|datetime|gymnasium|numpy|os|pathlib|sqlalchemy|typing|uuid)\..*|ArrayLike"),
     ("py:class", r"solvent(_agents)?\.[a-z_]+\..*"),  # in a signature, and not among the public names
     ("py:class", r"Judgement|Material|EnergyParams|Embedder|Callable\[\[\]"),  # imported for types alone
+    # The bounds of a record's fields.
+    (
+        "py:class",
+        r"(annotated_types|pydantic)\..*|_Pydantic\w+|FieldInfo|PydanticUndefined|NoneType|Strict|[GL][et]",
+    ),
+    ("py:class", r"Field|Sha256|Label|Count|Text|Energy|Beat|EnergyCost\w*|-?\d.*|max_length=.*|[gl]e=.*"),
     ("py:exc", r"\w+"),  # in `Raises`, where a docstring has the name alone
 ]
 

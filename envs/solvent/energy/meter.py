@@ -476,7 +476,7 @@ class EnergyMeter:
 
     @property
     def books(self) -> dict[str, int]:
-        """All entries in whole thousandths of energy: start + income - lost - spent == balance, exactly."""
+        """All entries in whole thousandths of energy; start + income - lost - spent == balance, exactly."""
         return self._state.model_dump(include={"start", "income", "lost", "spent", "balance"})
 
     @property

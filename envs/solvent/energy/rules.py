@@ -234,7 +234,7 @@ def allowed_costs(row: EnergyCostProposal, price: EnergyCost) -> tuple[float, fl
 def approved_cost(
     row: EnergyCostProposal, price: EnergyCost, asked: float | None, moment: datetime.datetime
 ) -> float:
-    """Return the price that an approval sets, energy: ``asked``, or the allowed cost nearest to the price.
+    """Return the price that an approval sets (energy), ``asked`` or the allowed cost nearest to the price.
 
     Raises:
         ProposalError: the range has no allowed cost, ``asked`` is not allowed or missing where the price is another

@@ -35,6 +35,8 @@ __all__ = [
 
 Verdict = Literal["accept", "review", "reject"]
 Text = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$")]
+Label = Annotated[str, Field(max_length=80, pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$")]
+Count = Annotated[int, Field(ge=1, le=10**6)]
 Sha256 = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
 
 DECIMALS = 6
@@ -88,15 +90,20 @@ class Policy(BaseModel):
     """Two thresholds and their origin.
 
     Attributes:
-        kind, label, version: parts of the name ``adaptive.P10.v1``.
+        kind: ``fixed``, ``adaptive`` or ``oracle``, the first part of the name ``adaptive.P10.v1``.
+        label: its second part.
+        version: its last.
         tau_accept: largest accepted residual (share of the claim's squared length), 6 decimals.
         tau_review: largest residual under review; by default the end of the source's band.
         measure: the number compared: ``energy`` or ``energy_gap``.
-        domain, model: where it was learnt; ``any`` for fixed policies only.
+        domain: where it was learnt; ``any`` for fixed policies only.
+        model: name of the embedding model that it was learnt with.
         model_fingerprint: SHA-256 of the model's weights, or empty.
         oracle: oracle of the gap, ``first`` (the source's) or ``medoid``.
-        top_k, rank_r: spans and directions of the measurement.
-        calibration_sha256, calibration_count: hash and size of what it was learnt from.
+        top_k: spans of the measurement.
+        rank_r: directions of the measurement.
+        calibration_sha256: hash of what it was learnt from.
+        calibration_count: size of what it was learnt from.
         promise: how many unsupported claims of which kind may pass, in words.
         failed: items of the validation checklist that the calibration set fails.
         strict: whether the failure mode "low energy under a strict policy" applies.
@@ -105,8 +112,8 @@ class Policy(BaseModel):
     model_config = RECORD
 
     kind: Literal["fixed", "adaptive", "oracle"]
-    label: Annotated[str, Field(max_length=80, pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$")]
-    version: Annotated[int, Field(ge=1, le=10**6)] = 1
+    label: Label
+    version: Count = 1
     tau_accept: float
     tau_review: float
     measure: Literal["energy", "energy_gap"] = "energy_gap"
@@ -114,8 +121,8 @@ class Policy(BaseModel):
     model: Text = ANY
     model_fingerprint: Sha256 = ""
     oracle: Literal["first", "medoid"] = "first"
-    top_k: Annotated[int, Field(ge=1, le=10**6)] = TOP_K
-    rank_r: Annotated[int, Field(ge=1, le=10**6)] = RANK_R
+    top_k: Count = TOP_K
+    rank_r: Count = RANK_R
     calibration_sha256: Sha256 = ""
     calibration_count: Annotated[int, Field(ge=0)] = 0
     promise: Annotated[str, Field(max_length=500)] = ""
@@ -145,7 +152,7 @@ class Policy(BaseModel):
 
     @property
     def name(self) -> str:
-        """Kind, label and version: ``adaptive.P10.v1``."""
+        """The name with its version, such as ``adaptive.P10.v1``."""
         return f"{self.kind}.{self.label}.v{self.version}"
 
     @property
