@@ -103,7 +103,10 @@ def load_dataset(
             sample = _sample(strict_json(line), f"line-{number}", pages)
         except ValueError as error:  # GateError, UnicodeDecodeError and JSONDecodeError are some
             if not skip_broken:
-                said = f"{error!s:.300}"
+                own = isinstance(error, GateError)
+                said = (
+                    f"{error!s:.300}" if own else f"{error!s:.200}; allowed: one JSON object per line, UTF-8"
+                )
                 raise GateError(
                     f"{path}, line {number}: {said} (--skip-broken leaves such lines out)"
                 ) from None
