@@ -38,7 +38,7 @@ from solvent.gate.policy import DECIMALS, SEVERITY, Policy, apply_adaptive_polic
 
 __all__ = [
     "CONFIDENCE", "PERCENTILES", "Item", "Measured", "adaptive_policies", "auroc", "budget_policies", "checklist",
-    "control_threshold", "fewest_negatives", "held_out", "label_of", "measured", "oracle_policy",
+    "control_threshold", "fewest_negatives", "gaps_of", "held_out", "label_of", "measured", "oracle_policy",
     "percentile_thresholds", "sample_sha256", "summary", "upper_bound",
 ]  # fmt: skip
 
@@ -128,8 +128,18 @@ def percentile_thresholds(
     for p in percentiles:
         if not 0.0 < p <= 100.0:
             raise GateError(f"percentiles: got {p!r}; allowed: above 0, up to 100")
-    # 0.07 * 100 is above 7; counts must not depend on that.
-    return {p: float(x[max(math.ceil(p * len(x) / 100.0 - 1e-9), 1) - 1]) for p in sorted(set(percentiles))}
+    return {p: float(x[rank_of(p, len(x)) - 1]) for p in sorted(set(percentiles))}
+
+
+def rank_of(percentile: float, count: int) -> int:
+    """Return which of ``count`` sorted values is the threshold at a percentile, from 1."""
+    # 0.07 * 100 is above 7; ranks must not depend on that.
+    return max(math.ceil(percentile * count / 100.0 - 1e-9), 1)
+
+
+def gaps_of(rows: Sequence[Measured], kind: str) -> list[float]:
+    """Return the gaps of the claims that have mismatched evidence of a kind, ``random`` or ``hard``."""
+    return [gap for row in rows if (gap := getattr(row, f"{kind}_gap")) is not None]
 
 
 def held_out(
@@ -163,9 +173,7 @@ def summary(
     found = {}
     for p, tau in percentile_thresholds(gaps, percentiles).items():
         verdicts = Counter(apply_adaptive_policy_gap(gap, tau) for gap in gaps)
-        others = {
-            kind: [g for row in rows if (g := getattr(row, f"{kind}_gap")) is not None] for kind in KINDS
-        }
+        others = {kind: gaps_of(rows, kind) for kind in KINDS}
         found[label_of("P", p)] = {
             "tau_accept": tau,
             "verdicts": {verdict: verdicts[verdict] for verdict in SEVERITY},
@@ -251,7 +259,7 @@ def budget_policies(rows: Sequence[Measured], budget: float, seed: int, **about:
     found = []
     for kind, place in KINDS.items():
         pairs = [row for row in rows if getattr(row, f"{kind}_gap") is not None]
-        gaps = np.array([getattr(row, f"{kind}_gap") for row in pairs])
+        gaps = np.array(gaps_of(pairs, kind))
         if len(pairs) < 2 * fewest_negatives(budget) or len({row.sample.group for row in pairs}) < 2:
             continue
         groups = [row.sample.group for row in pairs]
@@ -261,7 +269,7 @@ def budget_policies(rows: Sequence[Measured], budget: float, seed: int, **about:
         tau = control_threshold(gaps[learn], budget)
         passed = int((gaps[report] <= tau).sum())
         (other,) = KINDS.keys() - {kind}
-        others = [gap for row in rows if (gap := getattr(row, f"{other}_gap")) is not None]
+        others = gaps_of(rows, other)
         elsewhere = (
             f"{sum(gap <= tau for gap in others)} of {len(others)} pass" if others else "none was tried"
         )

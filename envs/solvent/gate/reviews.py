@@ -7,9 +7,9 @@ A folder holds two files of JSON lines: ``verdicts.jsonl``, a line per claim jud
 at most a budget of such claims pass (``calibration.control_threshold``). Reviews that a check sent don't count for it,
 because no threshold would let them pass; they count for the check.
 
-*Asking*: ``waiting(by_influence=True)`` puts first the review whose decision would move that threshold most: the
-larger of ``|tau(D + x) - tau(D)|`` over the decisions left open. While there are too few declined reviews for a
-threshold, the one nearest to the policy's own threshold comes first.
+*Asking*: ``waiting(by_influence=True)`` puts first the review whose decision could move that threshold most, by
+``|tau(D + x) - tau(D)|`` for the declined values D and its own value x; accepting it moves nothing. While there are too
+few declined reviews for a threshold, the one nearest to the policy's own threshold comes first.
 
 *Drift*: if nothing has changed, the number of ``n`` new claims up to the k-th smallest of N old gaps is
 beta-binomial(n, k, N + 1 - k), whatever the gaps' distribution is. A window outside of its limits has drifted.
@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import math
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -40,6 +39,7 @@ from solvent.gate.calibration import (
     fewest_negatives,
     label_of,
     percentile_thresholds,
+    rank_of,
     sample_sha256,
 )  # fmt: skip
 from solvent.gate.data import Sample
@@ -180,7 +180,18 @@ class Reviews:
         declined = [
             row.compared for row in seen.values() if row.id in decided and decided[row.id].choice == "decline"
         ]
-        return sorted(rows, key=lambda row: _influence(row, declined, budget), reverse=True)
+        in_force = control_threshold(declined, budget) if len(declined) >= fewest_negatives(budget) else None
+
+        def influence(row: Judged) -> tuple[float, float]:
+            """How far declining it moves the threshold, then how near it is to the policy's own."""
+            if row.fired or not row.is_measured:
+                return -1.0, 0.0
+            nearness = -abs(row.compared - row.policy.tau_accept)
+            if in_force is None:
+                return 0.0, nearness
+            return abs(control_threshold([*declined, row.compared], budget) - in_force), nearness
+
+        return sorted(rows, key=influence, reverse=True)
 
     def find(self, key: str) -> Judged:
         """Return the verdict with this id, or whose id begins so.
@@ -217,16 +228,6 @@ class Reviews:
                 raise DecidedError(earlier)
             append_records(self._decisions, [made])
         return made
-
-
-def _influence(row: Judged, declined: Sequence[float], budget: float) -> tuple[float, float]:
-    if row.fired or not row.is_measured:
-        return -1.0, 0.0
-    nearness = -abs(row.compared - row.policy.tau_accept)
-    if len(declined) < fewest_negatives(budget):
-        return 0.0, nearness
-    moved = control_threshold([*declined, row.compared], budget) - control_threshold(declined, budget)
-    return abs(moved), nearness
 
 
 # -- learning ------------------------------------------------------------------------------------
@@ -319,7 +320,7 @@ class Window(NamedTuple):
         return not self.low <= self.accepted <= self.high
 
 
-def drift(rows: Sequence[Judged], policies: Iterable[Policy] = (), *, size: int = 100) -> list[Window]:
+def drift(rows: Sequence[Judged], policies: Sequence[Policy] = (), *, size: int = 100) -> list[Window]:
     """Compare windows of ``size`` consecutive claims with the thresholds of percentile policies, level 5 % in all.
 
     A claim that was judged under several policies counts once, and bad data don't count. Without policies the first
@@ -358,7 +359,7 @@ def _compared(window: Sequence[Judged], percentile: float, tau: float, count: in
     from scipy.stats import betabinom
 
     gaps = np.array([row.energy_gap for row in window])
-    rank = max(math.ceil(percentile * count / 100.0 - 1e-9), 1)
+    rank = rank_of(percentile, count)
     low, high = betabinom.ppf([level / 2.0, 1.0 - level / 2.0], len(gaps), rank, count + 1 - rank)
     own = percentile_thresholds(gaps, [percentile])[percentile]
     accepted = int((gaps <= tau).sum())
