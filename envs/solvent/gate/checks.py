@@ -25,7 +25,7 @@ from typing import NamedTuple
 from solvent.gate.energy import GateError
 from solvent.gate.policy import Verdict
 
-__all__ = ["CheckResult", "run_checks"]
+__all__ = ["CheckResult", "missing_numbers", "run_checks"]
 
 _SAME = {
     **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u02bc`\u00b4"), "'"),
@@ -117,8 +117,6 @@ def run_checks(
     text, spans = _plain(claim), [_plain(span) for span in evidence]
     ours, theirs = _content(text), [_content(span) for span in spans]
     known = set().union(*theirs)
-    stated = set().union(*(_numbers(span) for span in spans))
-    lacking = [said for value, said in _numbers(text).items() if said and value not in stated]
     common = scores if scores is not None else [len(ours.keys() & other.keys()) for other in theirs]
     nearest = spans[max(range(len(spans)), key=lambda i: common[i])] if spans else ""
     flat = _flat("\n".join(spans))
@@ -129,11 +127,17 @@ def run_checks(
     novel = [word for stem, word in ours.items() if stem not in known]
     enough = len(ours) >= 4 and len(novel) > 0.5 * len(ours)
     return (
-        _result("numbers", "numbers that no span states", lacking),
+        _result("numbers", "numbers that no span states", missing_numbers(claim, evidence)),
         _result("negation", "one of these is negated and the other is not", _conflict(text, nearest)),
         _result("quotes", "quoted text that is in no span", invented, "reject" if long else "review"),
         _result("novel_words", f"{len(novel)} of {len(ours)} words are in no span", novel if enough else []),
     )
+
+
+def missing_numbers(claim: str, evidence: Sequence[str]) -> list[str]:
+    """Return the numbers and months of a claim that no span states, as written."""
+    stated = set().union(*(_numbers(_plain(span)) for span in evidence))
+    return [said for value, said in _numbers(_plain(claim)).items() if said and value not in stated]
 
 
 def _result(name: str, objection: str, found: Iterable[str], severity: Verdict = "review") -> CheckResult:

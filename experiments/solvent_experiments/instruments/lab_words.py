@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from solvent.adequacy import calls_of, correction_for, score
 from solvent.gate.calibration import adaptive_policies, oracle_policy
-from solvent.gate.checks import run_checks
+from solvent.gate.checks import missing_numbers
 from solvent.gate.embedding import Embedder
 from solvent.gate.energy import gram_energy
 from solvent.gate.policy import FIXED, Policy
@@ -179,7 +179,7 @@ def measure(
     vectors = lab_vectors(words, embedder, lambda: tick("embedding the sentences"))
     contains = []
     for spans, findings in zip(words.spans, words.findings, strict=True):
-        contains.append([[not _number_missing(finding, span) for span in spans] for finding in findings])
+        contains.append([[not missing_numbers(finding, [span]) for span in spans] for finding in findings])
         tick("reading the numbers")
     rules, negatives = rules_on_findings(params, words)
     measured = rounded(
@@ -199,10 +199,6 @@ def measure(
     measured.about["source_policies"] = [list(policy) for policy in source]
     measured.about["domain"] = domain_report(sample, policies)
     return measured
-
-
-def _number_missing(finding: str, span: str) -> bool:
-    return next(check.fired for check in run_checks(finding, [span]) if check.name == "numbers")
 
 
 def _description(params: LabParams, catalogue: Catalogue, embedder: Any) -> dict[str, Any]:
