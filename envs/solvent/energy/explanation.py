@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from solvent.energy.meter import plain
+from solvent.energy.meter import count, plain
 from solvent.energy.pricing import BOTH
 from solvent.energy.rules import CHANGE_EVERY, EVIDENCE_HEARTBEATS, STEP_LIMIT
 from solvent.lab.actions import offered_verbs
@@ -50,7 +50,7 @@ def _of_a_meter(meter: EnergyMeter, *, reviewed: bool) -> str:
         for tool, intent, _, price in meter.actions.values()
     ]
     rules = {
-        "evidence": _count(EVIDENCE_HEARTBEATS, "heartbeat"),
+        "evidence": count(EVIDENCE_HEARTBEATS, "heartbeat"),
         "step": f"{100 * STEP_LIMIT:g}",
         "hours": CHANGE_EVERY.days * 24,
     }
@@ -82,8 +82,8 @@ def _of_a_lab(params: LabParams) -> str:
         "high": plain(voice.mispriced_high),
     }
     rules = {
-        "evidence": _count(voice.evidence_heartbeats, "heartbeat"),
-        "review": _count(voice.review_heartbeats, "heartbeat"),
+        "evidence": count(voice.evidence_heartbeats, "heartbeat"),
+        "review": count(voice.review_heartbeats, "heartbeat"),
         "step": plain(voice.step_limit),
     }
     return _text(
@@ -95,7 +95,7 @@ def _of_a_lab(params: LabParams) -> str:
         regeneration=plain(energy.regeneration),
         leak=words["leak"].format(leak=100.0 * energy.leak) if energy.leak else "",
         wrong=words["wrong"].format(**mispriced) if voice.enabled and voice.mispriced_most > 0 else "",
-        limits=words["limits"].format(slots=_count(energy.slots, "action")),
+        limits=words["limits"].format(slots=count(energy.slots, "action")),
         presence=words["presence"].format(present=_hours(energy.present_from, energy.present_until)),
         voice=words["voice"].format(**rules) if voice.enabled else "",
     )
@@ -141,10 +141,6 @@ def _words() -> dict[str, Any]:
 
 def _hours(begins: int, ends: int) -> str:
     return f"{begins:02d}:00 to {ends:02d}:00"
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" + ("" if n == 1 else "s")
 
 
 def _listed(names: Iterable[str]) -> str:

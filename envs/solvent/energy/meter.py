@@ -44,7 +44,7 @@ from solvent.lab.settings import UNIT, in_thousandths, nearest
 from solvent.lab.verbs import INTENTS
 
 __all__ = [
-    "Action", "EnergyMeter", "HeartbeatSummary", "Quote", "energy_for_action", "intent_summary_text", "plain",
+    "Action", "EnergyMeter", "HeartbeatSummary", "Quote", "count", "energy_for_action", "intent_summary_text", "plain",
 ]  # fmt: skip
 
 RECENT_HEARTBEATS = 24
@@ -371,12 +371,12 @@ class EnergyMeter:
         sections = [intent_summary_text(self.spent)]
         if state.recent:
             past = {name: sum(beat[name] for beat in state.recent) / UNIT for name in INTENTS}
-            heading = f"Energy spent in the {_count(len(state.recent), 'heartbeat')} before:"
+            heading = f"Energy spent in the {count(len(state.recent), 'heartbeat')} before:"
             sections.append(intent_summary_text(past, heading))
         beats: dict[str, set[int]] = {}
         for row in state.deferrals:
             beats.setdefault(row.action_considered, set()).add(row.heartbeat_number)
-        lines = [f"- {name}: {_count(len(found), 'heartbeat')}" for name, found in beats.items()]
+        lines = [f"- {name}: {count(len(found), 'heartbeat')}" for name, found in beats.items()]
         heading = f"Put off in the last {RECENT_HEARTBEATS} heartbeats:"
         return "\n\n".join([*sections, "\n".join([heading, *(lines or ["- nothing"])])])
 
@@ -408,7 +408,7 @@ class EnergyMeter:
         if len(heartbeats) < EVIDENCE_HEARTBEATS:
             what = "deferrals" if lower else "paid uses"
             allowed = f"allowed: {what} of {name!r:.60} in {EVIDENCE_HEARTBEATS} or more"
-            raise ProposalError(f"propose: got {what} in {_count(len(heartbeats), 'heartbeat')}; {allowed}")
+            raise ProposalError(f"propose: got {what} in {count(len(heartbeats), 'heartbeat')}; {allowed}")
         try:
             return Proposal(
                 target=name,
@@ -578,7 +578,8 @@ def plain(value: float) -> str:
     return f"{round(float(value), 3) + 0.0:.3f}".rstrip("0").rstrip(".")
 
 
-def _count(n: int, noun: str) -> str:
+def count(n: int, noun: str) -> str:
+    """Return ``1 heartbeat``, ``2 heartbeats``."""
     return f"{n} {noun}" + ("" if n == 1 else "s")
 
 

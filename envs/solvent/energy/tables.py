@@ -164,6 +164,11 @@ class EnergyCostProposal(Base):
         """The target as text, such as ``action screen`` or ``tool slack:send_message``."""
         return f"{'tool' if self.target_type == 'mcp_tool' else self.target_type} {self.target_name}"
 
+    @property
+    def change(self) -> str:
+        """The change as text, such as ``action screen: decrease to 2 – 3``."""
+        return f"{self.target}: {self.direction} to {self.suggested_min:g} – {self.suggested_max:g}"
+
 
 class CostDiscomfort(Base):
     """A deferral; the columns are those of ``rules.Discomfort``."""

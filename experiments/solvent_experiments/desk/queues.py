@@ -86,9 +86,7 @@ class Proposals:
         self._store, self.place = store, store.place
 
     def waiting(self) -> Sequence[Row]:
-        return [
-            Row(str(row.id), _proposed(row), row.rationale[:160]) for row in self._store.proposals("pending")
-        ]
+        return [Row(str(row.id), row.change, row.rationale[:160]) for row in self._store.proposals("pending")]
 
     def item(self, key: str) -> Item:
         row = self._found(key)
@@ -102,7 +100,7 @@ class Proposals:
         note = f"Empty: the allowed cost nearest to the price. Allowed: {within}."
         cost = Field("cost", "New cost, for an approval", required=False, note=note)
         return Item(
-            title=_proposed(row),
+            title=row.change,
             said=row.rationale,
             facts=[
                 ("Cost now", f"{history[-1].cost:g}, {row.current_cost:g} when it was argued"),
@@ -139,10 +137,6 @@ class Proposals:
             return self._store.proposal(key)
         except ProposalError as error:
             raise LookupError(str(error)) from None
-
-
-def _proposed(row: EnergyCostProposal) -> str:
-    return f"{row.target}: {row.direction} to {row.suggested_min:g} – {row.suggested_max:g}"
 
 
 class Reviews:

@@ -112,7 +112,7 @@ def show(key: Key, as_json: AsJson = False, store: Store = DEFAULT_STORE) -> Non
         return
     allowed = allowed_costs(row, price)
     said = {
-        "asks": f"{row.target}: {row.direction} to {row.suggested_min:g} – {row.suggested_max:g}",
+        "asks": row.change,
         "status": row.status,
         "cost": f"{row.current_cost:g} when it was argued, {price.cost:g} now",
         "allowed": "nothing: the price is out of its reach"
