@@ -6,8 +6,7 @@ import getpass
 import json
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,10 +16,11 @@ from solvent.files import append_records, write_atomically, write_json
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import say, suggest
 from solvent_experiments.instruments.options import Quiet
-from solvent_experiments.instruments.terminal import one_line, show_table
+from solvent_experiments.instruments.terminal import one_line, progress, show_table
 from solvent_experiments.table import Table
 
 if TYPE_CHECKING:
+    from solvent.gate.calibration import Measured
     from solvent.gate.data import Dataset
     from solvent.gate.embedding import SentenceEmbedder
     from solvent.gate.policy import Policy
@@ -114,15 +114,16 @@ def judge(
     chosen = policy_named(policy, {} if policies is None else load_policies(policies))
     data, embedder = _opened(claims, model, wiki_db, skip_broken)
     used = domain or (data.name if chosen.domain == ANY else chosen.domain)
-    with _progress("judge", quiet) as told:
+    with progress("judging", quiet=quiet) as told:
         total = len(data.samples)
         judged = judged_under(
             data.samples, embedder, chosen, domain=used, on_progress=lambda n: told(n, total)
         )
     decisions = {}
     if store is not None:
-        Reviews(store).record(judged)
-        decisions = Reviews(store).decisions()
+        kept = Reviews(store)
+        kept.record(judged)
+        decisions = kept.decisions()
     if out is not None:
         write_atomically(out, "".join(row.model_dump_json() + "\n" for row in judged))
     outcomes = {row.id: decisions[row.id].choice if row.id in decisions else row.verdict for row in judged}
@@ -270,17 +271,13 @@ def sweep(
 
     Example: `solvent gate sweep --dataset claims.jsonl --out sweep.json --policies policies.jsonl`
     """
-    from solvent.gate.calibration import adaptive_policies, budget_policies, checklist, measured, summary
-    from solvent.gate.policy import rounded
+    from solvent.gate.calibration import adaptive_policies, budget_policies, summary
 
     cuts = _percentiles(percentiles)
-    data, embedder = _opened(dataset, model, wiki_db, skip_broken)
-    with _progress("sweep", quiet) as told:
-        drawn = data.drawn(n, seed)
-        rows = measured(drawn.samples, embedder, oracle=oracle, seed=seed, on_progress=told)
+    read = (dataset, model, wiki_db, skip_broken, quiet)
+    data, embedder, rows = _measured(*read, n=n, seed=seed, oracle=oracle)
     found = summary(rows, cuts, seed)
-    about = _about(data, embedder, oracle, domain, version)
-    about["failed"] = tuple(item.name for item in checklist(rows) if not item.passed)
+    about = _about(data, embedder, oracle, domain, version) | {"failed": _failed(rows)}
     made = adaptive_policies([row.energy_gap for row in rows], cuts, **about)
     made += budget_policies(rows, budget, seed, **about)
     document = {
@@ -300,7 +297,7 @@ def sweep(
     show_table(_sweep_table(found))
     for policy in made:
         if policy.promise:
-            say(f"{policy.name}, up to {rounded(policy.tau_accept):g}: {policy.promise}")
+            say(f"{policy.name}, up to {policy.tau_accept:g}: {policy.promise}")
     say(f"written: {out}" + (f", {figure}" if figure else ""))
     _keep(made, policies)
 
@@ -334,26 +331,23 @@ def policy(
 
     - `solvent gate policy fixed --tau 0.35 --label house --out policies.jsonl`
     """
-    from solvent.gate.calibration import adaptive_policies, checklist, measured, oracle_policy
-    from solvent.gate.policy import Policy
+    from solvent.gate.calibration import adaptive_policies, oracle_policy
 
     if kind == "fixed":
         if tau is None:
             raise ConfigError("--tau: got nothing; allowed: the largest accepted energy")
-        fields = {"kind": kind, "label": label, "tau_accept": tau, "measure": "energy", "version": version}
-        _keep([_validated(Policy, fields)], out)
+        _keep([_fixed(label, tau, version)], out)
         return
     if dataset is None:
         raise ConfigError("--dataset: got nothing; allowed: claims to learn from")
-    data, embedder = _opened(dataset, model, wiki_db, skip_broken)
-    with _progress("policy", quiet) as told:
-        rows = measured(data.samples, embedder, oracle=oracle, mismatched=False, on_progress=told)
+    read = (dataset, model, wiki_db, skip_broken, quiet)
+    data, embedder, rows = _measured(*read, oracle=oracle, mismatched=False)
     about = _about(data, embedder, oracle, domain, version)
     if kind == "oracle":
         _keep([oracle_policy([row.oracle_energy for row in rows], k, **about)], out)
     else:
-        about["failed"] = tuple(item.name for item in checklist(rows) if not item.passed)
-        _keep(adaptive_policies([row.energy_gap for row in rows], [percentile], **about), out)
+        gaps = [row.energy_gap for row in rows]
+        _keep(adaptive_policies(gaps, [percentile], failed=_failed(rows), **about), out)
 
 
 @app.command()
@@ -373,14 +367,12 @@ def check(
 
     Example: `solvent gate check claims.jsonl`
     """
-    from solvent.gate.calibration import checklist, measured
+    from solvent.gate.calibration import checklist
     from solvent.gate.embedding import SentenceEmbedder
 
-    data, embedder = _opened(dataset, model, wiki_db, skip_broken)
-    with _progress("check", quiet) as told:
-        samples = data.drawn(n, seed).samples
-        rows = measured(samples, embedder, oracle=oracle, mismatched=False, on_progress=told)
-        items = checklist(rows, SentenceEmbedder(model))
+    read = (dataset, model, wiki_db, skip_broken, quiet)
+    *_, rows = _measured(*read, n=n, seed=seed, oracle=oracle, mismatched=False)
+    items = checklist(rows, SentenceEmbedder(model))
     cells = [
         (one.name, "holds" if one.passed else "fails", one.found, one.required, one.note) for one in items
     ]
@@ -411,12 +403,11 @@ def eval_(
 
     Example: `solvent gate eval --dataset claims.jsonl`
     """
-    from solvent.gate.calibration import auroc, measured
+    from solvent.gate.calibration import auroc
 
-    data, embedder = _opened(dataset, model, wiki_db, skip_broken)
-    with _progress("eval", quiet) as told:
-        rows = measured(data.drawn(n, seed).samples, embedder, oracle=oracle, seed=seed, on_progress=told)
-        found = auroc(rows, resamples=resamples, seed=seed)
+    read = (dataset, model, wiki_db, skip_broken, quiet)
+    *_, rows = _measured(*read, n=n, seed=seed, oracle=oracle)
+    found = auroc(rows, resamples=resamples, seed=seed)
     if as_json:
         say(json.dumps({" ".join(key): value for key, value in found.items()}, indent=2))
         return
@@ -458,7 +449,7 @@ def drift(
     if any(one.drifted for one in found):
         say("drifted: learn again with `solvent gate sweep --version N`")
         raise typer.Exit(FAILED)
-    suggest("no window drifted; `solvent gate judge` goes on under the thresholds in force.")
+    suggest("no window has drifted; keep judging with `solvent gate judge`.")
 
 
 @app.command()
@@ -518,12 +509,24 @@ def _opened(
     return data, embedder
 
 
-@contextmanager
-def _progress(label: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    from solvent_experiments.instruments.terminal import progress
+def _measured(
+    path: Path, model: str | None, wiki_db: Path | None, skip_broken: bool, quiet: bool, *, n: int = 0, seed: int = 0,
+    **how: Any,
+) -> tuple[Dataset, SentenceEmbedder, list[Measured]]:  # fmt: skip
+    """Read claims, draw ``n`` of them and measure these; ``how`` are further arguments of ``measured``."""
+    from solvent.gate.calibration import measured
 
-    with progress(label, quiet=quiet) as told:
-        yield lambda done, total: told("measuring", done, total)
+    data, embedder = _opened(path, model, wiki_db, skip_broken)
+    with progress("measuring", quiet=quiet) as told:
+        rows = measured(data.drawn(n, seed).samples, embedder, seed=seed, on_progress=told, **how)
+    return data, embedder, rows
+
+
+def _failed(rows: Sequence[Measured]) -> tuple[str, ...]:
+    """Return the items of the checklist that claims fail."""
+    from solvent.gate.calibration import checklist
+
+    return tuple(item.name for item in checklist(rows) if not item.passed)
 
 
 def _about(
@@ -554,13 +557,14 @@ def _keep(made: Sequence[Policy], path: Path | None) -> None:
     )
 
 
-def _validated(kind: type[Policy], fields: dict[str, Any]) -> Policy:
+def _fixed(label: str, tau: float, version: int) -> Policy:
     from pydantic import ValidationError
 
     from solvent.files import first_problem
+    from solvent.gate.policy import Policy
 
     try:
-        return kind.model_validate(fields)
+        return Policy(kind="fixed", label=label, tau_accept=tau, measure="energy", version=version)  # type: ignore[call-arg]
     except ValidationError as error:
         raise ConfigError(first_problem(error)) from None
 
@@ -603,7 +607,7 @@ def _show(rows: Sequence[Judged]) -> None:
 
 
 def _decisive(row: Judged) -> str:
-    """Return the reasons but for the one that the policy was content."""
+    """Return the reasons, without the one that says the policy accepts."""
     return "; ".join(reason for reason in row.reasons if " is within " not in reason)
 
 

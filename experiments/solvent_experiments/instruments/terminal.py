@@ -27,14 +27,12 @@ def one_line(said: str, longest: int = LONGEST) -> str:
 
 
 @contextmanager
-def progress(label: str, *, quiet: bool, unit: str = "done") -> Iterator[Callable[[str, int, int], None]]:
-    """Show the progress of each stage on stderr, unless ``quiet``."""
+def progress(label: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Show on stderr how much is done of how much, unless ``quiet``."""
     from solvent_experiments.console import Progress
 
     with Progress(new_console(stderr=True), quiet=quiet) as shown:
-        yield lambda stage, done, total: shown.update(
-            f"{label}, {stage}", done / max(1, total), f"{done:,} of {total:,} {unit}"
-        )
+        yield lambda done, total: shown.update(label, done / max(1, total), f"{done:,} of {total:,} done")
 
 
 def show_table(table: Table, *, framed: bool = False, least: int = 160) -> None:
