@@ -74,12 +74,12 @@ VARIES = "varies"
 
 
 def texts(cell: Any) -> str:
-    """What a cell shows as text; a busy machine may send it in several pieces. A picture's own text has an address."""
+    """Text a cell shows, joined: a busy machine sends it in pieces. Without stderr, and without addresses of pictures."""
     outputs = cell.get("outputs", [])
     return "".join(
         output.text if "text" in output else output.data["text/plain"]
         for output in outputs
-        if not shown(output)
+        if not shown(output) and output.get("name") != "stderr"
     )
 
 
