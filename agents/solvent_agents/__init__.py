@@ -7,10 +7,10 @@ import pathlib
 
 import solvent.lab.compiled
 from solvent_agents.agent import Agent, act_one
-from solvent_agents.registry import AGENTS, PLAYERS, YARDSTICKS
+from solvent_agents.registry import AGENTS, PLAYERS, YARDSTICKS, find_agent
 from solvent_agents.rollout import episodes
 
-__all__ = ["AGENTS", "PLAYERS", "YARDSTICKS", "Agent", "act_one", "episodes"]
+__all__ = ["AGENTS", "PLAYERS", "YARDSTICKS", "Agent", "act_one", "episodes", "find_agent"]
 
 solvent.lab.compiled.renew_cache(
     pathlib.Path(__file__).parent

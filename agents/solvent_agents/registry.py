@@ -1,15 +1,22 @@
-"""Every agent that needs no training, by name: ``PLAYERS[name](params, seed)``."""
+"""Every agent that needs no training, by name: ``PLAYERS[name](params, seed)``; and classes of one's own."""
 
 from __future__ import annotations
 
+import importlib
+import re
+import sys
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from pathlib import Path
+from types import MappingProxyType, ModuleType
 
 from solvent.lab.params import LabParams
-from solvent_agents.agent import Agent
+from solvent.lab.settings import ParamError, nearest
+from solvent.lab.vector import LabVectorEnv
+from solvent_agents.agent import Agent, show_labs
 from solvent_agents.exact.exact import Exact
 from solvent_agents.planning.oracle import Oracle
 from solvent_agents.planning.planner import Planner
+from solvent_agents.rollout import DrawsLots
 from solvent_agents.scripts.adequate import Adequate
 from solvent_agents.scripts.calibrator import Calibrator
 from solvent_agents.scripts.cheapest_first import CheapestFirst
@@ -34,9 +41,14 @@ from solvent_agents.scripts.target_switcher import TargetSwitcher
 from solvent_agents.scripts.value_per_cost import ValuePerCost
 from solvent_agents.scripts.zero_claimer import ZeroClaimer
 
-__all__ = ["AGENTS", "PLAYERS", "YARDSTICKS"]
+__all__ = ["AGENTS", "OWN", "PLAYERS", "YARDSTICKS", "find_agent", "try_agent"]
 
-_SCRIPTS: tuple[Callable[[LabParams, int], Agent], ...] = (
+MakesAgent = Callable[[LabParams, int], Agent]
+
+OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
+"""How a class of one's own is written: ``my_module:MyAgent``."""
+
+_SCRIPTS: tuple[MakesAgent, ...] = (
     Random,
     RandomMasked,
     Hermit,
@@ -67,15 +79,89 @@ _SCRIPTS: tuple[Callable[[LabParams, int], Agent], ...] = (
     Padder,
 )
 
-AGENTS: Mapping[str, Callable[[LabParams, int], Agent]] = MappingProxyType(
+AGENTS: Mapping[str, MakesAgent] = MappingProxyType(
     {script.name: script for script in _SCRIPTS}  # type: ignore[attr-defined]
 )
 """The scripts. They are quick, and see nothing but observations."""
 
-YARDSTICKS: Mapping[str, Callable[[LabParams, int], Agent]] = MappingProxyType(
+YARDSTICKS: Mapping[str, MakesAgent] = MappingProxyType(
     {"planner": Planner, "oracle": Oracle, "exact": Exact}
 )
 """What agents are held against. They are shown the labs' records (``solvent_agents.agent.show_labs``)."""
 
-PLAYERS: Mapping[str, Callable[[LabParams, int], Agent]] = MappingProxyType({**AGENTS, **YARDSTICKS})
+PLAYERS: Mapping[str, MakesAgent] = MappingProxyType({**AGENTS, **YARDSTICKS})
 """Both."""
+
+
+def find_agent(name: str, folder: Path | None = None) -> MakesAgent:
+    """Return what makes an agent from parameters and a seed.
+
+    Args:
+        name: a name in ``PLAYERS``, or ``MODULE:CLASS``.
+        folder: searched for the module before the Python path; by default the working directory.
+
+    Raises:
+        ParamError: the name is unknown, or the module or its class can't be had. What is returned raises it if the
+            class can't be made or is no ``Agent``.
+    """
+    if name in PLAYERS:
+        return PLAYERS[name]
+    if not OWN.fullmatch(name):
+        raise ParamError("", f"unknown agent {name!r:.80}" + nearest(name, PLAYERS))
+    module, _, called = name.partition(":")
+    own = getattr(_module(module, (folder or Path()).resolve()), called, None)
+    if not callable(own):
+        raise ParamError("", f"{name}: the module has no class {called!r}")
+
+    def make(params: LabParams, seed: int) -> Agent:
+        try:
+            agent = own(params, seed)
+        except Exception as error:
+            raise ParamError("", f"{name}: can't be made, {_line(error)}") from error
+        if not callable(getattr(agent, "act", None)):
+            raise ParamError("", f"{name}: has no method act(observations, masks)")
+        if not isinstance(getattr(agent, "name", None), str) or agent.name in PLAYERS:
+            got = repr(getattr(agent, "name", None))
+            raise ParamError("", f"{name}: name is {got:.80}; allowed: a text that names no other agent")
+        return agent  # type: ignore[no-any-return]
+
+    return make
+
+
+def _module(name: str, folder: Path) -> ModuleType:
+    """Import a module, which may lie in ``folder``."""
+    sys.path.insert(0, str(folder))
+    try:
+        module = importlib.import_module(name)
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+            raise ParamError("", f"no module {name!r:.80} in {folder} or on the Python path") from None
+        raise ParamError("", f"{name}: can't be imported, {_line(error)}") from error
+    finally:
+        sys.path.remove(str(folder))
+        if str(folder) not in sys.path:  # for later imports of its own; last, so that it hides no package
+            sys.path.append(str(folder))
+    path = folder.joinpath(*name.split("."))
+    beside = [file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()]
+    if beside and Path(module.__file__ or "").resolve() not in beside:
+        raise ParamError("", f"{name}: {beside[0]} has the name of another module; allowed: a new name")
+    return module
+
+
+def try_agent(make: MakesAgent, params: LabParams) -> str:
+    """Let a new agent act once in two labs, and return its name; raise ParamError if it can't."""
+    agent = make(params, 0)
+    labs = LabVectorEnv(2, params)
+    observations, infos = labs.reset(seed=[0, 1])
+    try:
+        if isinstance(agent, DrawsLots):
+            agent.start([0, 1])
+        show_labs(agent, labs.batch.get_labs(), params)
+        labs.step(agent.act(observations, infos["action_mask"]))
+    except Exception as error:
+        raise ParamError("", f"{agent.name}: its first act in two labs fails, {_line(error)}") from error
+    return agent.name
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]

@@ -152,8 +152,7 @@ def _play(
     tracer = _Tracer(envs, traced or 0)
     while running.any():
         show_labs(agent, np.where(running, envs.batch.labs, ended_labs), params)
-        actions = np.zeros(n, np.int64)
-        actions[:] = agent.act(observations, infos["action_mask"])
+        actions = agent.act(observations, infos["action_mask"])
         observations, _, terminated, truncated, infos = envs.step(actions)
         ends = running & (terminated | truncated)
         ended_labs[ends] = envs.batch.finals[ends]

@@ -162,8 +162,8 @@ def evaluate(
         list[str],
         typer.Argument(
             metavar="AGENT...",
-            help="Names of scripted agents, paths of trained policies (policy.safetensors), or names of shipped "
-            "ones (ppo:Solvent/Tiny-v0).",
+            help="Names of scripted agents, classes (my_module:MyAgent), paths of trained policies "
+            "(policy.safetensors), or names of shipped ones (ppo:Solvent/Tiny-v0).",
             show_default=False,
         ),
     ],
@@ -184,6 +184,7 @@ def evaluate(
 
     - `solvent evaluate runs/quickstart/ppo/seed-0/policy.safetensors honest`
     """
+    from solvent_agents.registry import OWN
     from solvent_experiments import evaluation as played
     from solvent_experiments.config import ConfigError, Evaluation, environment_params, make_agent
     from solvent_experiments.console import Progress
@@ -195,7 +196,13 @@ def evaluate(
         raise ConfigError("exists already; allowed: a new file", file=out, key="--out")
     chosen = Evaluation(episodes=episodes, slow_episodes=episodes, first_seed=seed, trace_episodes=0)
     parts, console = [], new_console()
-    made = {name: make_agent(name, params) for name in agents}
+    made = {}
+    for given in agents:
+        agent = make_agent(given, params)
+        name = agent.name if OWN.fullmatch(given) else given
+        if name in made:
+            raise ConfigError(f"got a second agent named {name!r:.80}; allowed: one", key=given)
+        made[name] = agent
     with Progress(console) as shown:
         for name, agent in made.items():
 
@@ -220,7 +227,7 @@ def play(
     agent: Annotated[
         str | None,
         typer.Option(
-            help="Watch this agent (name, or path of a policy) instead of playing.", show_default=False
+            help="Watch this agent (name, class or path of a policy) instead of playing.", show_default=False
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the lab.")] = 0,

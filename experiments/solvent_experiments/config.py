@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from solvent import ENVIRONMENTS, LabParams, ParamError, preset
 from solvent.files import read_input, strict_json
@@ -20,11 +20,13 @@ from solvent.lab.settings import nearest
 
 if TYPE_CHECKING:
     from solvent_agents.agent import Agent
+    from solvent_agents.registry import MakesAgent
 
 MOST_YAML, MOST_JSON = 2**20, 2**24  # bytes
 MOST_VALUES, DEEPEST = 50_000, 32
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 OF_A_RUN = re.compile(r"figures|.*\.(html|json|parquet|yaml)", re.IGNORECASE)
+ALLOWED_NAME = "a name of its own, of letters, digits, '.', '_', '-', that no file of a run could have"
 SEED_LIMIT = 2**32
 MOST_SEEDS = 10_000
 
@@ -159,6 +161,40 @@ class Experiment(_Strict):
     seeds: Annotated[list[Seed], Field(min_length=1, max_length=MOST_SEEDS)] = [0]
     evaluation: Evaluation = Evaluation()
 
+    # Not part of the config: where modules of agents are searched, and the names of their classes' agents.
+    _folder: Path | None = PrivateAttr(None)
+    _own: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @property
+    def agent_names(self) -> list[str]:
+        """The agents' names; that of ``my_module:MyAgent`` is the one that the class has."""
+        return [self._own.get(agent, agent) for agent in self.agents]
+
+    def find_agent(self, name: str) -> MakesAgent:
+        """Return what makes the agent of this name."""
+        from solvent_agents import find_agent
+
+        given = next((spec for spec, own in self._own.items() if own == name), name)
+        return find_agent(given, self._folder)
+
+    def find_agents(self, folder: Path) -> None:
+        """Find all agents and try the classes, with modules in ``folder``; raise ParamError for an unusable one."""
+        from solvent_agents.registry import OWN, find_agent, try_agent
+
+        for i, agent in enumerate(self.agents):
+            try:
+                make = find_agent(agent, folder)
+                if OWN.fullmatch(agent):
+                    self._folder = folder.resolve()
+                    self._own[agent] = try_agent(make, self.lab)
+                name = self.agent_names[i]
+                if name in self.agent_names[:i]:
+                    raise ParamError("", f"got {name!r} twice; allowed: once")
+                if not NAME.fullmatch(name) or OF_A_RUN.fullmatch(name):
+                    raise ParamError("", f"{name!r:.80} names a folder; allowed: {ALLOWED_NAME}")
+            except ParamError as error:
+                raise ParamError(f"agents[{i}]", error.problem) from None
+
     @functools.cached_property
     def lab(self) -> LabParams:
         """The parameters of every lab."""
@@ -186,7 +222,7 @@ def load_experiment(path: Path, *, seeds: Sequence[int] | None = None, has_table
         given = {**given, "seeds": list(seeds)}
     try:
         experiment = Experiment.model_validate(given)
-        _check(experiment, has_tables=has_tables)
+        _check(experiment, path.parent, has_tables=has_tables)
         train = {
             name: _recipe(path, name, changes or {}, experiment.env)
             for name, changes in experiment.train.items()
@@ -214,8 +250,8 @@ def _first_problem(error: ValidationError) -> tuple[str, str]:
     return f"got {first['input']!r:.80}; allowed: {allowed}", key
 
 
-def _check(experiment: Experiment, *, has_tables: bool) -> None:
-    """Raise ParamError for what can't be run; its path is the key."""
+def _check(experiment: Experiment, folder: Path, *, has_tables: bool) -> None:
+    """Raise ParamError for what can't be run; its path is the key. Modules of agents may lie in ``folder``."""
     if experiment.env not in ENVIRONMENTS:
         raise ParamError(
             "env", f"unknown environment {experiment.env!r}" + nearest(experiment.env, ENVIRONMENTS)
@@ -237,23 +273,19 @@ def _check(experiment: Experiment, *, has_tables: bool) -> None:
         raise ParamError("seeds", said)
     if not (experiment.agents or experiment.train or experiment.language):
         raise ParamError("agents", "got none, and nothing to train; allowed: at least one of either")
-    for i, name in enumerate(experiment.agents):
-        known_agent(name, f"agents[{i}]")
-        if name in experiment.agents[:i]:
-            raise ParamError(f"agents[{i}]", f"got {name!r} twice; allowed: once")
+    experiment.find_agents(folder)
     if "exact" in experiment.agents:
         from solvent_agents.exact.optimum import known_optimum
 
         if known_optimum(lab) is None:
             said = "exact has no solution for this lab; allowed: with Solvent/Tiny-v0 as it is"
             raise ParamError(f"agents[{experiment.agents.index('exact')}]", said)
-    taken = {name.casefold() for name in experiment.agents}  # some file systems ignore case
+    taken = {name.casefold() for name in experiment.agent_names}  # some file systems ignore case
     for key, name in [("train", n) for n in experiment.train] + [
         ("language", n) for n in experiment.language
     ]:
         if not NAME.fullmatch(name) or OF_A_RUN.fullmatch(name) or name.casefold() in taken:
-            allowed = "a name of its own, of letters, digits, '.', '_', '-', that no file of a run could have"
-            raise ParamError(f"{key}.{name}", f"names a folder; allowed: {allowed}")
+            raise ParamError(f"{key}.{name}", f"names a folder; allowed: {ALLOWED_NAME}")
         taken.add(name.casefold())
 
 
@@ -330,16 +362,11 @@ def departures(params: LabParams, level: LabParams) -> str:
     return "; ".join([*said, *([f"switched off: {', '.join(off)}"] if off else [])])
 
 
-def known_agent(name: str, key: str = "") -> None:
-    """Raise ParamError, with the nearest name, for an unknown agent that needs no training."""
-    from solvent_agents import PLAYERS
-
-    if name not in PLAYERS:
-        raise ParamError(key, f"unknown agent {name!r:.80}" + nearest(name, PLAYERS))
-
-
 def make_agent(name: str, params: LabParams) -> Agent:
-    """Return a scripted agent by name, or a trained one by path or shipped name (``ppo:Solvent/Tiny-v0``)."""
+    """Return a scripted agent by name, one of ``my_module:MyAgent``, or a trained one by path or shipped name.
+
+    Modules are found in the working directory and on the Python path; a shipped name is ``ppo:Solvent/Tiny-v0``.
+    """
     from solvent_agents.learning.shipped import is_shipped_name, shipped_policy
 
     path = shipped_policy(name) if is_shipped_name(name) else Path(name)
@@ -347,7 +374,9 @@ def make_agent(name: str, params: LabParams) -> Agent:
         from solvent_agents.learning.learned import LearnedAgent
 
         return LearnedAgent.load(path, params)
-    from solvent_agents import PLAYERS
+    from solvent_agents.registry import OWN, find_agent, try_agent
 
-    known_agent(name)
-    return PLAYERS[name](params, 0)
+    make = find_agent(name)
+    if OWN.fullmatch(name):
+        try_agent(make, params)
+    return make(params, 0)

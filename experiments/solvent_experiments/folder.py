@@ -101,7 +101,7 @@ class RunFolder:
         """Return all units of an experiment; learners come first because they take longest."""
         learned = [self.unit(agent, seed) for agent in experiment.train for seed in experiment.seeds]
         models = [Unit(name, None, self.root / name, talks=True) for name in experiment.language]
-        return learned + models + [self.unit(agent) for agent in experiment.agents]
+        return learned + models + [self.unit(name) for name in experiment.agent_names]
 
     def prepare(self, experiment: Experiment) -> None:
         """Make the folder, or check that it belongs to this experiment; training seeds may be added."""
@@ -157,6 +157,7 @@ class RunFolder:
                 "finished": finished,
                 "seconds": round(seconds, 1),
                 "seeds": experiment.seeds,
+                "agents": dict(zip(experiment.agent_names, experiment.agents, strict=True)),
                 **surroundings(),
             },
         )

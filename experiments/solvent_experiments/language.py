@@ -120,6 +120,7 @@ def experiment_of(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tu
         },
         evaluation=Evaluation(episodes=len(seeds), first_seed=seeds[0], salt=first.arguments["salt"]),
     )
+    experiment.find_agents(Path())
     return experiment, [note for log in logs for note in log.notes()]
 
 

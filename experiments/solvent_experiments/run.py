@@ -399,9 +399,7 @@ def _agent(experiment: Experiment, unit: Unit) -> tuple[Agent, Columns]:
 
         return recorded(experiment, unit.agent)
     if unit.seed is None:
-        from solvent_agents import PLAYERS
-
-        return PLAYERS[unit.agent](experiment.lab, 0), {}
+        return experiment.find_agent(unit.agent)(experiment.lab, 0), {}
     from solvent_agents.learning.learned import LearnedAgent
 
     return LearnedAgent.load(unit.model, experiment.lab), {}

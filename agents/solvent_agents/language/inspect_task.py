@@ -36,8 +36,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolCall, ToolChoice, ToolDef, ToolInfo, ToolParams
 
-from solvent.lab.settings import nearest
-from solvent_agents import PLAYERS
+from solvent_agents import find_agent
 from solvent_agents.agent import Agent
 from solvent_agents.language.calls import salted
 from solvent_agents.language.desk import MOST_TURNS, Desk, call_by
@@ -193,9 +192,7 @@ class Scripted(ModelAPI):
 
     def __init__(self, model_name: str, *args: Any, **kwargs: Any) -> None:
         super().__init__(model_name, *args, **kwargs)
-        if model_name not in PLAYERS:
-            raise ValueError(f"unknown agent {model_name!r:.80}" + nearest(model_name, PLAYERS))
-        self._make: Any = PLAYERS[model_name]
+        self._make = find_agent(model_name)
         self._players: WeakKeyDictionary[Desk, Agent] = WeakKeyDictionary()
 
     async def generate(

@@ -41,7 +41,10 @@ def run(
     budget: Annotated[int, typer.Option(min=1, max=1_000_000, help="Wells to spend.")] = 384,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the lab.")] = 42,
     agent: Annotated[
-        str, typer.Option(help="Scripted agent, path of a trained policy, or name of a shipped one.")
+        str,
+        typer.Option(
+            help="Scripted agent, my_module:MyAgent, path of a trained policy, or name of a shipped one."
+        ),
     ] = "surfer",
     env: Annotated[
         str,

@@ -18,7 +18,8 @@ def llm(
         list[Path], typer.Argument(metavar="LOG...", help="Logs of `inspect eval`.", show_default=False)
     ],
     agents: Annotated[
-        str, typer.Option(help="Scripted agents that play the same episodes, by name: `honest,surfer`.")
+        str,
+        typer.Option(help="Agents that play the same episodes: `honest,my_module:MyAgent`."),
     ] = "honest,surfer,max_claimer,zero_claimer",
     out: Annotated[Path, typer.Option(help="Folder to write; its name is the run's.")] = Path("runs/llm"),
     quiet: Quiet = False,

@@ -22,7 +22,7 @@ from solvent.lab.columns import episode_columns
 from solvent.lab.mechanisms.debt import decide
 from solvent.lab.tables import debt_rules
 from solvent.lab.verbs import EXPERIMENTS
-from solvent_agents import PLAYERS, rollout
+from solvent_agents import find_agent, rollout
 from solvent_agents.agent import Actions, Agent, show_labs
 from solvent_agents.planning.expected_gain import Forecaster
 from solvent_agents.planning.planner import Effort
@@ -353,7 +353,7 @@ def make_table(play: Play, data: StudyData, budget: Budget) -> None:
 
 
 def _script(play: Play, lab: LabParams) -> Agent:
-    make: Any = PLAYERS[play.script]
+    make: Any = find_agent(play.script)
     settings = dict(play.settings)
     if play.script in ("planner", "oracle"):
         agent: Agent = make(lab, 0, Effort(**settings))

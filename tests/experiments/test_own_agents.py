@@ -1,0 +1,140 @@
+"""Agents of one's own, ``module:Class``, through the command line: where they work, and what makes one unusable."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from solvent_experiments.folder import RunFolder, read_parquet
+from tests.commands import call
+
+ENV = "Solvent/Tiny-v0"
+RESTING = """
+import numpy as np
+
+class Resting:
+    name = "resting"
+    def __init__(self, params, seed):
+        self.rest = 0
+    def act(self, observations, masks):
+        return np.full(len(masks), self.rest)
+"""
+BAD = {
+    "missing:Resting": "no module 'missing'",
+    "resting:Sleeping": "has no class 'Sleeping'",
+    "unwell:Resting": "unwell: can't be imported, ModuleNotFoundError: No module named 'medicine'",
+    "unread:Resting": "unread: can't be imported, SyntaxError",
+    "bad:Refuses": "bad:Refuses: can't be made, ValueError: not on a Monday",
+    "bad:Idle": "bad:Idle: has no method act",
+    "bad:Nameless": "name is None",
+    "bad:Oracle": "name is 'oracle'; allowed: a text that names no other agent",
+    "bad:Alone": "alone: its first act in two labs fails, ValueError: actions: got shape (1,)",
+    "bad:Outside": "outside: its first act in two labs fails, ValueError: actions: got 999 to 999",
+    "bad:Lost": "lost: its first act in two labs fails, KeyError: 'where'",
+    "json:Resting": "json.py has the name of another module",
+}
+CLASSES = """
+from resting import Resting
+
+class Refuses(Resting):
+    def __init__(self, params, seed):
+        raise ValueError("not on a\\nMonday")
+class Idle:
+    name = "idle"
+    def __init__(self, params, seed): ...
+class Nameless(Resting):
+    name = None
+class Oracle(Resting):
+    name = "oracle"
+class Alone(Resting):
+    name = "alone"
+    def act(self, observations, masks):
+        return [0]
+class Outside(Resting):
+    name = "outside"
+    def act(self, observations, masks):
+        return [999] * len(masks)
+class Lost(Resting):
+    name = "lost"
+    def act(self, observations, masks):
+        return {}["where"]
+class Twin(Resting):
+    pass
+class Elsewhere(Resting):
+    name = "../elsewhere"
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with modules of agents, which are forgotten afterwards."""
+    (tmp_path / "resting.py").write_text(RESTING)
+    (tmp_path / "bad.py").write_text(CLASSES)
+    (tmp_path / "unwell.py").write_text("import medicine")
+    (tmp_path / "unread.py").write_text("class Resting")
+    (tmp_path / "json.py").write_text(RESTING)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("resting", "bad"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return tmp_path
+
+
+def config(folder: Path, *agents: str) -> Path:
+    path = folder / "own.yaml"
+    path.write_text(
+        f"name: own\nenv: {ENV}\nagents: [{', '.join(agents)}]\n"
+        "evaluation: {episodes: 20, slow_episodes: 4, trace_episodes: 2}\n"
+    )
+    return path
+
+
+def test_run_resumes_and_is_compared(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = config(folder, "resting:Resting", "oracle")
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")  # the module lies beside the config
+    call("run", path, "--out", "run", "--jobs", 2, "--quiet").succeeded("resting", "oracle")
+    run = RunFolder(Path("run"))
+    assert run.read_manifest()["agents"] == {"resting": "resting:Resting", "oracle": "oracle"}
+    episodes = read_parquet(run.episodes)
+    assert set(episodes["return"][episodes["agent"] == "resting"]) == {0.0}
+    (run.unit("resting").folder / "episodes.parquet").unlink()
+    run.summary.unlink()
+    call("run", path, "--out", "run", "--jobs", 2, "--quiet").succeeded("resting")
+    call("report", "run").succeeded("report.html")
+    call("leaderboard", "run", "--format", "markdown").succeeded("| resting | 0.0 |")
+
+
+@pytest.mark.slow
+def test_run_on_ray_finds_the_module(folder: Path) -> None:
+    pytest.importorskip("ray")
+    call("run", config(folder, "resting:Resting"), "--backend", "ray", "--jobs", 1, "--quiet").succeeded(
+        "resting"
+    )
+
+
+def test_commands_take_a_class(folder: Path) -> None:
+    shown = call("evaluate", "resting:Resting", "honest", "--env", ENV, "--episodes", 10).succeeded("honest")
+    assert "resting " in shown
+    call("play", "--env", ENV, "--agent", "resting:Resting", "--delay", 0).succeeded(
+        "resting:Resting 0.00 bits"
+    )
+    call(
+        "debt", "run", "--agent", "resting:Resting", "--cycles", 2, "--log", folder / "log.jsonl"
+    ).succeeded()
+
+
+@pytest.mark.parametrize("agent", BAD)
+def test_unusable_class_is_one_line(folder: Path, agent: str) -> None:
+    call("run", config(folder, agent), "--out", "run").refused("own.yaml: agents[0]: ", BAD[agent])
+    assert not Path("run").exists()
+    call("evaluate", agent, "--env", ENV).refused(BAD[agent])
+
+
+def test_names_within_a_run_differ(folder: Path) -> None:
+    twins = ("resting:Resting", "bad:Twin")
+    call("run", config(folder, *twins)).refused("agents[1]: got 'resting' twice")
+    call("evaluate", *twins, "--env", ENV).refused("bad:Twin: got a second agent named 'resting'")
+    call("run", config(folder, "bad:Elsewhere")).refused("agents[0]: '../elsewhere' names a folder")
