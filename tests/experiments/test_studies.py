@@ -1,9 +1,10 @@
-"""Studies: verdicts by hand, records on small labs, and every study from its runs to its figure in seconds."""
+"""Studies: verdicts by hand, records on small labs, every study's score, and one from its runs to its figure."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,9 @@ import pytest
 
 from solvent import preset
 from solvent_agents import PLAYERS
+from solvent_agents.learning.recipe import Recipe
+from solvent_experiments.config import environment_params
+from solvent_experiments.folder import RunFolder, owned, read_parquet
 from solvent_experiments.statistics import Interval
 from solvent_experiments.studies import records
 from solvent_experiments.studies.claims import within_strata
@@ -20,9 +24,11 @@ from solvent_experiments.studies.study import (
     NOT_SHOWN,
     REFUTED,
     Arm,
+    Budget,
     Compare,
     Finding,
     Play,
+    Source,
     StudyData,
     lab_of,
     verdict_on,
@@ -30,6 +36,7 @@ from solvent_experiments.studies.study import (
 from tests.commands import call
 
 STUDIES = all_studies()
+Tables = Callable[[str, str], dict[str, np.ndarray]]
 DEBT = preset("default")
 SEEDS = range(8)
 
@@ -69,8 +76,15 @@ def test_names_of_arms_and_plays_are_their_own() -> None:
     for study in STUDIES.values():
         plays = {repr(s): s.name for s in study.sources() if isinstance(s, Play)}
         assert len(plays) == len(set(plays.values()))
-        for source in study.sources():
-            lab_of(source)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_sources_of_a_study_can_be_made(name: str) -> None:
+    for source in STUDIES[name].sources():
+        if isinstance(source, Arm):
+            Recipe.from_mapping(source.experiment(Budget()).train[source.learner] or {})
+        elif source.script:
+            records.script(source, lab_of(source))
 
 
 class Kept(StudyData):
@@ -146,19 +160,56 @@ def test_unknown_and_unfinished_studies_are_one_line(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("studies")
+def tables(smoke_run: RunFolder) -> Tables:
+    """``tables(record, env)`` is one of four short episodes of a level, by a learner of two seeds."""
+    made: dict[tuple[str, str], dict[str, np.ndarray]] = {}
+
+    def get(record: str, env: str) -> dict[str, np.ndarray]:
+        if record == "training":
+            return read_parquet(smoke_run.training)
+        if (record, env) not in made:
+            lab = environment_params(env)
+            columns = records.RECORDS[record](PLAYERS["definitive"](lab, 0), lab, range(8))
+            made[record, env] = owned(columns, "ppo") | {"training_seed": columns["episode_seed"] % 2}
+        return made[record, env]
+
+    return get
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
-def test_study_runs_scores_and_draws(name: str, place: Path, tmp_path: Path) -> None:
-    arguments = ("study", "run", name, "--smoke", "--runs", place, "--jobs", 2, "--quiet")
+def test_study_scores_the_tables_that_its_records_make(name: str, tables: Tables) -> None:
+    class Made(StudyData):
+        def columns(self, source: Source, training: bool = False) -> dict[str, np.ndarray]:
+            return tables("training" if training else getattr(source, "record", "episodes"), source.env)
+
+    study, data = STUDIES[name], Made(name, Path())
+    found = study.score(data)
+    assert [finding.name for finding in found[: len(study.compares)]] == [one.name for one in study.compares]
+    assert any(np.isfinite(finding.found.value) for finding in found)
+    assert set(study.columns) <= {column for source in study.rows.values() for column in data.columns(source)}
+
+
+@pytest.mark.slow
+def test_study_runs_resumes_and_draws(tmp_path: Path) -> None:
+    arguments = (
+        "study",
+        "run",
+        "claims",
+        "--smoke",
+        "--seeds",
+        0,
+        "--runs",
+        tmp_path,
+        "--jobs",
+        2,
+        "--quiet",
+    )
     call(*arguments).succeeded("Next: `solvent study show")
-    before = {path: path.stat().st_mtime_ns for path in place.rglob("*.parquet")}
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
     call(*arguments).succeeded()
-    assert {path: path.stat().st_mtime_ns for path in place.rglob("*.parquet")} == before
-    call("study", "show", name, "--runs", place, "--out", tmp_path).succeeded(STUDIES[name].title)
-    found = json.loads((tmp_path / f"{name}.json").read_text())
-    assert len(found["findings"]) >= len(STUDIES[name].compares)
-    assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")} == before
+    call("study", "show", "claims", "--runs", tmp_path, "--out", tmp_path).succeeded(STUDIES["claims"].title)
+    found = json.loads((tmp_path / "claims.json").read_text())
+    assert len(found["findings"]) >= len(STUDIES["claims"].compares)
+    assert (tmp_path / "claims.png").stat().st_size > 10_000

@@ -339,7 +339,7 @@ def make_table(play: Play, data: StudyData, budget: Budget) -> None:
     lab = lab_of(play)
     seeds = range(play.first_seed, play.first_seed + (24 if budget.smoke else play.episodes))
     if play.arm is None:
-        parts = [owned(RECORDS[play.record](_script(play, lab), lab, seeds), play.script)]
+        parts = [owned(RECORDS[play.record](script(play, lab), lab, seeds), play.script)]
     else:
         from solvent_agents.learning.learned import LearnedAgent
 
@@ -352,7 +352,8 @@ def make_table(play: Play, data: StudyData, budget: Budget) -> None:
     write_parquet(data.table(play), joined(parts))
 
 
-def _script(play: Play, lab: LabParams) -> Agent:
+def script(play: Play, lab: LabParams) -> Agent:
+    """Return the agent of a play, with its settings."""
     make: Any = find_agent(play.script)
     settings = dict(play.settings)
     if play.script in ("planner", "oracle"):
