@@ -6,14 +6,16 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
-from solvent_experiments.config import ConfigError, load_experiment
-from solvent_experiments.folder import RunFolder
-from solvent_experiments.run import run_experiment
+from solvent_experiments import run
+from solvent_experiments.config import ConfigError, Experiment, load_experiment
+from solvent_experiments.folder import RunFolder, Unit
+from solvent_experiments.run import Message, Times, do_unit, run_experiment
 from tests.commands import Launch, launching
 
 CONFIGS = Path(__file__).parents[1] / "configs"
@@ -22,6 +24,34 @@ RESULTS = ("*.parquet", "*.jsonl", "policy.*")
 """Files of a run that depend on its config alone."""
 
 Runs = Callable[[str], RunFolder]
+
+
+class Here:
+    """A pool that executes units in this process, one after another."""
+
+    jobs = 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def submit(self, experiment: Experiment, unit: Unit) -> Future[Times | None]:
+        done: Future[Times | None] = Future()
+        done.set_result(do_unit(experiment, unit, lambda _: None, lambda: False))
+        return done
+
+    def messages(self) -> Iterator[Message]:
+        return iter(())
+
+    def stop(self) -> None: ...
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of this process have neither processes nor figures, for tests that look at neither."""
+    monkeypatch.setattr(run, "Processes", lambda _jobs: Here())
+    monkeypatch.setattr(run, "_draw", lambda *_: None)
 
 
 def results(root: Path) -> dict[str, str]:
@@ -46,7 +76,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Runs:
         deadline = time.monotonic() + 600
         while True:
             try:
-                return run_experiment(experiment, place / f"{name}-run", jobs=1, quiet=True)
+                return run_experiment(experiment, place / f"{name}-run", pool=Here(), quiet=True)
             except ConfigError:  # another test process is making it
                 if time.monotonic() > deadline:
                     raise

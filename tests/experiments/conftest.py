@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.runs import launch, runs, smoke_lab_run, smoke_run
+from tests.runs import here, launch, runs, smoke_lab_run, smoke_run
 
-__all__ = ["launch", "runs", "smoke_lab_run", "smoke_run"]
+__all__ = ["here", "launch", "runs", "smoke_lab_run", "smoke_run"]
 
 
 @pytest.fixture(scope="module")

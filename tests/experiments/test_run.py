@@ -17,7 +17,7 @@ from solvent_experiments.run import BrokenRunError, Clock, Message, in_order, ru
 from tests.commands import Launch, call
 from tests.runs import CONFIGS, SMOKE, Runs, lines_of, results
 
-KILLS = int(os.environ.get("SOLVENT_KILLS", "3"))
+KILLS = int(os.environ.get("SOLVENT_KILLS", "2"))
 PATIENCE = 300
 
 
@@ -73,6 +73,7 @@ def test_training_table_has_steps_and_episodes(smoke_run: RunFolder) -> None:
     assert (training["length"] > 0).all()
 
 
+@pytest.mark.usefixtures("here")
 def test_finished_run_is_left_alone(scripts: Path, tmp_path: Path) -> None:
     root = tmp_path / "run"
     call("run", scripts, "--out", root, "--quiet").succeeded("Next: `solvent report")
@@ -81,6 +82,7 @@ def test_finished_run_is_left_alone(scripts: Path, tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
 
 
+@pytest.mark.usefixtures("here")
 def test_another_config_is_refused_or_moved_aside(scripts: Path, tmp_path: Path) -> None:
     root = tmp_path / "run"
     call("run", scripts, "--out", root, "--quiet").succeeded()
@@ -93,6 +95,7 @@ def test_another_config_is_refused_or_moved_aside(scripts: Path, tmp_path: Path)
     call("run", scripts, "--out", tmp_path / "mine").refused("is not empty and no run")
 
 
+@pytest.mark.usefixtures("here")
 def test_damaged_unit_is_named_and_made_again(scripts: Path, tmp_path: Path) -> None:
     root = tmp_path / "run"
     call("run", scripts, "--out", root, "--quiet").succeeded()
@@ -137,12 +140,13 @@ def brief(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("here")
 def test_killed_and_interrupted_runs_end_as_an_undisturbed_one(launch: Launch, tmp_path: Path) -> None:
     config, whole = brief(tmp_path)
     luck, root = random.Random(0), tmp_path / "run"
     for _ in range(KILLS):
         process = launch("run", config, "--out", root)
-        time.sleep(luck.uniform(2.0, 15.0))
+        time.sleep(luck.uniform(3.0, 12.0))
         if process.poll() is None:
             how = luck.choice((signal.SIGKILL, signal.SIGINT, signal.SIGTERM))
             os.killpg(process.pid, how) if how == signal.SIGINT else process.send_signal(how)
@@ -156,12 +160,12 @@ def test_killed_and_interrupted_runs_end_as_an_undisturbed_one(launch: Launch, t
 
 
 @pytest.mark.slow
-def test_second_process_on_a_folder_is_one_line(launch: Launch, tmp_path: Path) -> None:
-    config, root = CONFIGS / "smoke.yaml", tmp_path / "run"
-    first = launch("run", config, "--out", root)
+def test_second_process_on_a_folder_is_one_line(launch: Launch, scripts: Path, tmp_path: Path) -> None:
+    root = tmp_path / "run"
+    first = launch("run", scripts, "--out", root)
     while not (root / "manifest.json").exists():
         time.sleep(0.1)
-    call("run", config, "--out", root).refused(f"{root}: another process is using this folder")
+    call("run", scripts, "--out", root).refused(f"{root}: another process is using this folder")
     first.send_signal(signal.SIGTERM)
     _, error = first.communicate(timeout=PATIENCE)
     assert (first.returncode, error.count("\n")) == (130, 1), error

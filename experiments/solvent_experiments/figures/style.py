@@ -137,4 +137,5 @@ def save(figure: Figure, stem: Path, kinds: tuple[str, ...] = ("png", "pdf")) ->
     """Write the figure as ``stem.png`` and ``stem.pdf``, or as the given kinds; return the first path."""
     for kind in kinds:
         write_atomically(stem.with_suffix(f".{kind}"), as_image(figure, kind))
+        figure.set_layout_engine("none")  # the next kind has the same layout, which takes long to find
     return stem.with_suffix(f".{kinds[0]}")
