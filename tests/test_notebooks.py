@@ -74,7 +74,7 @@ VARIES = "varies"
 
 
 def texts(cell: Any) -> str:
-    """Text a cell shows, joined: a busy machine sends it in pieces. Without stderr, and without addresses of pictures."""
+    """A cell's text, joined, since a busy machine sends it in pieces; without stderr and the addresses of pictures."""
     outputs = cell.get("outputs", [])
     return "".join(
         output.text if "text" in output else output.data["text/plain"]

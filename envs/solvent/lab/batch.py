@@ -5,10 +5,8 @@ Both Gymnasium environments are built on it. It holds no rule of the model.
 
 from __future__ import annotations
 
-import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,6 @@ from solvent.lab.mask import write_mask
 from solvent.lab.mechanisms.proposals import PRICE_UNIFORMS
 from solvent.lab.observation import observation_fields, write_observation
 from solvent.lab.params import LabParams, preset
-from solvent.lab.records import check_records
 from solvent.lab.state import blank_step, lab_dtype
 from solvent.lab.tables import tables_for
 
@@ -137,10 +134,9 @@ class LabBatch:
             reset.
     """
 
-    def __init__(self, params: LabParams, n: int, *, same_step: bool = False, threads: int = 1) -> None:
+    def __init__(self, params: LabParams, n: int, *, same_step: bool = False) -> None:
         self.params = params
         self.same_step = same_step
-        self.threads = max(1, min(threads, n))
         fields, actions = len(observation_fields(params)), len(action_table(params))
         self.labs = np.zeros(n, lab_dtype(params))
         self.steps = np.repeat(blank_step(params), n)
@@ -153,17 +149,15 @@ class LabBatch:
         self._over = np.zeros(n, np.bool_)
         self._held = held_tables(params)
         self._entries: dict[str, Callable[..., Any]] = {}
-        self._pool: ThreadPoolExecutor | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Tables are rebuilt from the parameters; threads and compiled code can't be pickled.
-        return {k: v for k, v in self.__dict__.items() if k not in ("_held", "_entries", "_pool")}
+        # Tables are rebuilt from the parameters; compiled code can't be pickled.
+        return {k: v for k, v in self.__dict__.items() if k not in ("_held", "_entries")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._held = held_tables(self.params)
         self._entries = {}
-        self._pool = None
 
     @property
     def _tables(self) -> Any:
@@ -210,7 +204,8 @@ class LabBatch:
         next episode starts at once.
         """
         actions = np.ascontiguousarray(actions, np.int64)
-        arrays = (
+        n_over = self._call(
+            step_labs,
             self.labs,
             self.steps,
             self.rewards,
@@ -220,18 +215,9 @@ class LabBatch:
             self.final_observations,
             actions,
             self._over,
+            self._held,
+            self.same_step,
         )
-        if self.threads == 1:
-            n_over = self._call(step_labs, *arrays, self._held, self.same_step)
-        else:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="solvent")
-            edges = [len(self.labs) * i // self.threads for i in range(self.threads + 1)]
-            jobs = []
-            for first, last in itertools.pairwise(edges):
-                part = [array[first:last] for array in arrays]
-                jobs.append(self._pool.submit(self._call, step_labs, *part, self._held, self.same_step))
-            n_over = sum(job.result() for job in jobs)
         if n_over:
             self._begin(self._over, np.zeros_like(self._over))
 
@@ -245,21 +231,13 @@ class LabBatch:
         """Replace the records and update observations and masks.
 
         Raises:
-            ValueError: The records belong to other parameters or to another number of labs, or a lab could not step
-                from one of them (``records.check_records``).
+            ValueError: The records belong to other parameters or to another number of labs.
         """
         if labs.dtype != self.labs.dtype or labs.shape != self.labs.shape:
             raise ValueError(
                 f"state: got {labs.shape} records of {labs.dtype.itemsize} bytes; allowed: {self.labs.shape} "
                 f"records of {self.labs.dtype.itemsize} bytes, from get_state() of a lab with the same parameters"
             )
-        check_records(self.params, labs)
         self.labs[...] = labs
         shown = np.ones(len(labs), np.bool_)
         self._call(show_labs, self.labs, shown, self._held, self.observations, self.masks)
-
-    def close(self) -> None:
-        """Stop the worker threads, if any."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None

@@ -274,8 +274,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """Continue from a record of ``get_state``; return its observation.
 
         Raises:
-            ValueError: The record belongs to a lab with other parameters, or has a value that this lab could not step
-                from. The message names the field, the value and what is allowed.
+            ValueError: The record belongs to a lab with other parameters.
         """
         self.batch.set_labs(np.atleast_1d(np.asarray(state)))
         self._log.clear()

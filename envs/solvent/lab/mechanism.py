@@ -1,6 +1,6 @@
 """The parts that a mechanism contributes: record fields, info keys, episode columns and logs.
 
-``state.py``, ``records.py``, ``info.py``, ``columns.py`` and ``ledger.py`` collect the parts of all ``Mechanism``
+``state.py``, ``info.py``, ``columns.py`` and ``ledger.py`` collect the parts of all ``Mechanism``
 objects. The compiled parts (rules, effects, mask, observation) are plain functions of the same file; ``dynamics.py``,
 ``mask.py`` and ``observation.py`` call them in order.
 """
@@ -16,9 +16,7 @@ from solvent.lab.names import Names
 from solvent.lab.settings import UNIT
 
 __all__ = [
-    "MOST_BITS",
     "Column",
-    "Condition",
     "Field",
     "Info",
     "Log",
@@ -31,35 +29,15 @@ __all__ = [
 ]
 
 
-MOST_BITS = 1e9
-"""Bound on sums of bits in a record: far above what episodes reach, and far below what arithmetic loses."""
-
-
 class Field(NamedTuple):
-    """A field of a record; ``shape`` uses the letters of ``state.py``.
-
-    ``low`` and ``high`` bound its values in a lab's record, inclusively. By default they are 0, or a lower start value,
-    and what ``records.py`` allows for the unit.
-    """
+    """A field of a record; ``shape`` uses the letters of ``state.py``."""
 
     name: str
     kind: str
     shape: str
     unit: str
     doc: str
-    start: Any = 0  # a number, or a function of the parameters; so are the bounds
-    low: Any = None
-    high: Any = None
-
-
-class Condition(NamedTuple):
-    """A condition that ties a field of a lab's record to others: what the step relies on beyond ranges."""
-
-    field: str
-    allowed: str
-    holds: Callable[
-        [Any, Any], Any
-    ]  # takes parameters and records, shape (n,); returns flags, shape (n, ...)
+    start: Any = 0  # a number, or a function of the parameters
 
 
 class Info(NamedTuple):
@@ -109,7 +87,6 @@ class Mechanism(NamedTuple):
     active: Callable[[Any], bool]
     fields: tuple[Field, ...] = ()
     step_fields: tuple[Field, ...] = ()
-    conditions: tuple[Condition, ...] = ()
     info: Callable[[Names], tuple[Info, ...]] = lambda _: ()
     columns: tuple[Column, ...] = ()
     logs: tuple[Log, ...] = ()

@@ -1,7 +1,7 @@
 """``LabVectorEnv``: many labs as a Gymnasium vector environment, over the same compiled dynamics.
 
 Lab ``i`` of a vector seeded with ``seed`` equals the single lab seeded with ``seed + i``, bit for bit, for any number
-of labs and threads. Infos have the form of ``gymnasium.vector.SyncVectorEnv``.
+of labs. Infos have the form of ``gymnasium.vector.SyncVectorEnv``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         verdicts_path: str | os.PathLike[str] | None = None,
         detailed_info: bool = False,
         copy: bool = True,
-        threads: int = 1,
     ) -> None:
         """Make a vector of labs.
 
@@ -61,16 +60,15 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             verdicts_path: Log of verdicts, review decisions and published errors.
             detailed_info: Add claim, gain, costs and the parts of the reward to the infos.
             copy: Return copies of observations and masks; if false, views that the next step overwrites.
-            threads: Number of threads. One is fastest on a busy machine.
 
         Raises:
             ParamError: A parameter is invalid.
-            ValueError: ``num_envs``, ``threads``, the reset mode or the render mode is invalid.
+            ValueError: ``num_envs``, the reset mode or the render mode is invalid.
             OSError: A log can't be written.
         """
         mode = _reset_mode(autoreset_mode)
-        if num_envs < 1 or threads < 1:
-            raise ValueError(f"num_envs, threads: got {num_envs}, {threads}; allowed: at least 1")
+        if num_envs < 1:
+            raise ValueError(f"num_envs: got {num_envs}; allowed: at least 1")
         if render_mode not in (None, "rgb_array", "ansi"):
             raise ValueError(f"render_mode: got {render_mode!r}; allowed: rgb_array, ansi")
         self.metadata = {
@@ -102,9 +100,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self.single_observation_space = observation_space(self.params)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.batch = LabBatch(
-            self.params, num_envs, same_step=mode is AutoresetMode.SAME_STEP, threads=threads
-        )
+        self.batch = LabBatch(self.params, num_envs, same_step=mode is AutoresetMode.SAME_STEP)
         self._begun = False
         self._all = np.ones(num_envs, np.bool_)
         self._all.setflags(write=False)
@@ -272,8 +268,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         """Continue from records of ``get_state``; return their observations.
 
         Raises:
-            ValueError: The records belong to other parameters or to another number of labs, or one has a value that a
-                lab could not step from. The message names the field, the value and what is allowed.
+            ValueError: The records belong to other parameters or to another number of labs.
         """
         self.batch.set_labs(np.asarray(state))
         self._begun = True
@@ -291,8 +286,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         return tuple(self._renderer.draw(lab, step, i) for i, (lab, step) in enumerate(pairs))
 
     def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002 - part of the interface
-        """Stop the worker threads and close the renderer."""
-        self.batch.close()
+        """Close the renderer."""
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None

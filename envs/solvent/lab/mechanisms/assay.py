@@ -186,7 +186,7 @@ FIELDS = (
     Field("potency", "i1", "M", "class", "hidden potency class"),
     Field("instrument", "i2", "", "state", "hidden instrument state of this lot"),
     Field("wells", "i4", "", "wells", "wells left", lambda params: params.budget.wells),
-    Field("wells_spent", "i4", "", "wells", "wells charged", high=2**30),
+    Field("wells_spent", "i4", "", "wells", "wells charged"),
     Field("experiments", "i4", "M", "plates", "experiments run on the compound"),
     Field("calibrations", "i4", "", "plates", "calibrations run"),
     Field("last_bins", "i1", "R", "bin", "readouts of the last plate; -1 for none", -1),

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Condition, Field, Mechanism
+from solvent.lab.mechanism import Field, Mechanism
 from solvent.lab.mechanisms.assay import draw_bin
 
 # -- record ------------------------------------------------------------------------------------
@@ -34,20 +34,6 @@ def _prior_entropy(params: Any) -> float:
     return entropy
 
 
-_ROUNDING = 1e-8  # so little above 1 is 1 in an observation
-
-
-def _most_entropy(params: Any) -> float:
-    return math.log2(params.assay.potency_classes) + _ROUNDING
-
-
-def _distribution(name: str, rounding: float) -> Condition:
-    def holds(_: Any, labs: Any) -> Any:
-        return abs(labs[name].sum(axis=-1) - 1.0) <= rounding
-
-    return Condition(name, "probabilities that sum to 1", holds)
-
-
 FIELDS = (
     Field(
         "instrument_belief", "f8", "N", "probability", "p(instrument)",
@@ -56,20 +42,13 @@ FIELDS = (
     Field(
         "instrument_entropy", "f8", "", "bits", "entropy of p(instrument)",
         lambda params: math.log2(params.assay.instrument_states),
-        high=lambda params: math.log2(params.assay.instrument_states) + _ROUNDING,
     ),
     Field("conditional", "f4", "M,N,G", "probability", "p(class | instrument), a row for each instrument", _prior),
     Field("marginal", "f8", "M,G", "probability", "p(class)", _prior),
-    Field("entropy", "f8", "M", "bits", "entropy of p(class)", _prior_entropy, high=_most_entropy),
-    Field("lowest_entropy", "f8", "M", "bits", "lowest entropy reached so far", _prior_entropy, high=_most_entropy),
+    Field("entropy", "f8", "M", "bits", "entropy of p(class)", _prior_entropy),
+    Field("lowest_entropy", "f8", "M", "bits", "lowest entropy reached so far", _prior_entropy),
     Field("coupled", "u1", "M", "flag", "had an experiment in this lot, so the belief depends on the instrument"),
 )  # fmt: skip
-
-CONDITIONS = (
-    _distribution("instrument_belief", _ROUNDING),
-    _distribution("conditional", 1e-5),  # float32
-    _distribution("marginal", _ROUNDING),
-)
 
 # -- rules -------------------------------------------------------------------------------------
 
@@ -238,4 +217,4 @@ def observe_joint(lab, out, at):  # type: ignore[no-untyped-def]
     return at
 
 
-MECHANISM = Mechanism(name="belief", active=lambda _: True, fields=FIELDS, conditions=CONDITIONS)
+MECHANISM = Mechanism(name="belief", active=lambda _: True, fields=FIELDS)

@@ -36,7 +36,6 @@ import numpy as np
 from solvent.lab.codes import REFUSAL_REASONS, Event, Refusal
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import (
-    MOST_BITS,
     Column,
     Field,
     Info,
@@ -159,10 +158,10 @@ FIELDS = (
     Field("debt_interest", "f8", "", "bits", "debt grown by interest"),
     Field("debt_repaid", "f8", "", "bits", "debt repaid or forgiven"),
     Field("lot_calibrated", "b1", "", "flag", "a calibration has run in the current reagent lot"),
-    Field("debt_at_start", "f8", "", "bits", "debt carried over from the previous episode", low=-MOST_BITS),
+    Field("debt_at_start", "f8", "", "bits", "debt carried over from the previous episode"),
     Field("debt_peak", "f8", "", "bits", "highest debt"),
     Field("claimed", "f8", "", "bits", "sum of claims"),
-    Field("gained", "f8", "", "bits", "sum of realised gains of explorations", low=-MOST_BITS),
+    Field("gained", "f8", "", "bits", "sum of realised gains of explorations"),
     Field("bankruptcies", "i2", "", "resets", "bankruptcies that were reset"),
     Field("beats_over_threshold", "i2", "", "heartbeats", "heartbeats that ended with debt above the threshold"),
     Field("streak_over_threshold", "i2", "", "heartbeats", "current run of such heartbeats"),

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Column, Condition, Field, Info, Mechanism, count, energy
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, count, energy
 from solvent.lab.mechanisms.publication import actions_of, forbid
 from solvent.lab.names import Names
 from solvent.lab.settings import UNIT, ParamError, ParamGroup, in_thousandths, numbers, setting
@@ -198,24 +198,12 @@ def _base_prices(params: Any) -> list[int]:
     return [in_thousandths(params.energy.base_cost(VERBS[verb].name)) for verb in Verb]
 
 
-def ceiling(params: Any) -> int:
-    """Return the highest base cost, thousandths."""
-    return in_thousandths(params.energy.ceiling)
-
-
-def _most_energy(params: Any) -> int:
-    """Return more energy than an episode can take in or spend, thousandths."""
-    per_heartbeat = params.slots * params.energy.cap + params.energy.regeneration
-    return in_thousandths(params.budget.heartbeats * per_heartbeat)
-
-
 FIELDS = (
     Field("energy", "i4", "", "1/1000", "energy left", lambda params: in_thousandths(params.energy.start)),
-    Field("price", "i4", "V", "1/1000", "base cost of each verb", _base_prices, high=ceiling),
+    Field("price", "i4", "V", "1/1000", "base cost of each verb", _base_prices),
     Field("uses", "i4", "V", "uses", "executions of each verb"),
     Field(
         "failures", "u1", "V", "bits", "last four uses of each verb, one bit each: refused or rejected",
-        high=2**REMEMBERED_USES - 1,
     ),
     Field(
         "done", "u1", "V,M", "flag", "executed in this heartbeat, by verb and compound (column 0 for none)"
@@ -224,24 +212,14 @@ FIELDS = (
     Field(
         "intents_shown", "i4", "I", "1/1000", "last intent summary, from a closed heartbeat or a reflection"
     ),
-    Field("intents_total", "i8", "I", "1/1000", "energy spent in the episode, by intent class", high=_most_energy),
-    Field("energy_income", "i8", "", "1/1000", "income, including the part lost at the cap", high=_most_energy),
-    Field("energy_lost", "i8", "", "1/1000", "income lost at the cap", high=_most_energy),
-    Field("energy_leaked", "i8", "", "1/1000", "energy left that leaked away", high=_most_energy),
-    Field("energy_spent", "i8", "", "1/1000", "energy spent", high=_most_energy),
+    Field("intents_total", "i8", "I", "1/1000", "energy spent in the episode, by intent class"),
+    Field("energy_income", "i8", "", "1/1000", "income, including the part lost at the cap"),
+    Field("energy_lost", "i8", "", "1/1000", "income lost at the cap"),
+    Field("energy_leaked", "i8", "", "1/1000", "energy left that leaked away"),
+    Field("energy_spent", "i8", "", "1/1000", "energy spent"),
     Field("deferrals", "i4", "", "actions", "actions not executed for lack of energy"),
     Field("out_of_context", "i4", "", "actions", "actions not executed because of their context"),
 )  # fmt: skip
-
-CONDITIONS = (
-    Condition(
-        "intents",
-        "at most the cap, together with the energy left",
-        lambda params, labs: (
-            labs["energy"] + labs["intents"].sum(axis=1) <= in_thousandths(params.energy.cap)
-        ),
-    ),
-)
 
 STEP_FIELDS = (
     Field("energy_before", "i4", "", "1/1000", "energy before the action"),
@@ -538,7 +516,6 @@ MECHANISM = Mechanism(
     active=lambda params: params.energy.enabled,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
-    conditions=CONDITIONS,
     info=info,
     columns=(
         *(

@@ -11,32 +11,22 @@ import numpy as np
 
 from solvent.lab.codes import END_REASONS, OBSTACLES, Event
 from solvent.lab.compiled import inlined
-from solvent.lab.mechanism import MOST_BITS, Column, Condition, Field, Info, Mechanism, count, number
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, count, number
 from solvent.lab.names import Names
 
 # -- record ------------------------------------------------------------------------------------
 
 FIELDS = (
-    Field("key", "u8", "", "1", "Philox key, from the seed; 0 before the first reset", low=1, high=2**64 - 1),
-    Field("episode", "u4", "", "episodes", "episodes begun with this key", high=2**32 - 2),  # there is a next
+    Field("key", "u8", "", "1", "Philox key, from the seed; 0 before the first reset"),
+    Field("episode", "u4", "", "episodes", "episodes begun with this key"),
     Field("heartbeat", "i4", "", "heartbeats", "heartbeats completed"),
-    Field(
-        "slot", "u1", "", "actions", "actions taken in this heartbeat", high=lambda params: params.slots - 1
-    ),
+    Field("slot", "u1", "", "actions", "actions taken in this heartbeat"),
     Field("steps", "i4", "", "actions", "actions taken"),
     Field("last_event", "u1", "", "Event", "outcome of the last action"),
     Field("last_action", "i4", "", "index", "last action; -1 at the start", -1),
     Field("not_executed", "i4", "", "actions", "actions prevented by an obstacle other than debt"),
-    Field("score", "f8", "", "bits", "sum of rewards", low=-MOST_BITS),
+    Field("score", "f8", "", "bits", "sum of rewards"),
     Field("end_reason", "u1", "", "EndReason", "reason for the end of the episode; 0 while it runs"),
-)
-
-CONDITIONS = (
-    Condition(
-        "heartbeat",
-        "below the horizon while the episode runs",
-        lambda params, labs: (labs["end_reason"] != 0) | (labs["heartbeat"] < params.budget.heartbeats),
-    ),
 )
 
 STEP_FIELDS = (
@@ -86,7 +76,6 @@ MECHANISM = Mechanism(
     active=lambda _: True,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
-    conditions=CONDITIONS,
     info=info,
     columns=(
         number("return", field="score"),

@@ -22,14 +22,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from solvent.lab.codes import VERDICTS, Event, Verdict
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Column, Condition, Field, Info, Log, LogEvent, Mechanism, split
+from solvent.lab.mechanism import Column, Field, Info, Log, LogEvent, Mechanism, split
 from solvent.lab.mechanisms.adequacy import RULES, weigh_words
 from solvent.lab.mechanisms.governance import (
     FIXED_POLICIES,
@@ -154,7 +153,6 @@ FIELDS = (
     Field("submitted_class", "i1", "M", "class", "class asserted by the finding under review", -1),
     Field(
         "submitted_confidence", "f8", "M", "probability", "its confidence",
-        high=lambda params: params.vocabulary.confidences[-1],
     ),
     Field("submitted_verb", "i1", "M", "Verb", "its verb"),
     Field("submitted_licensed", "u1", "M", "flag", "its asserted bits were licensed"),
@@ -164,35 +162,6 @@ FIELDS = (
     Field("plates", "i2", "M,2", "plates", "experiments run on the compound: screens, dose responses"),
 )  # fmt: skip
 
-
-def _under_review(field: str, allowed: str, holds: Callable[[Any, Any], Any]) -> Condition:
-    def holds_if_any(params: Any, labs: Any) -> Any:
-        return (labs["decision_at"] == 0) | holds(params, labs[field])
-
-    return Condition(field, f"{allowed}, of a finding under review", holds_if_any)
-
-
-CONDITIONS = (
-    Condition(
-        "fit_class",
-        "a class where there is an experiment, -1 elsewhere",
-        lambda _, labs: (labs["fit_class"] < 0) == (labs["experiments"] == 0),
-    ),
-    _under_review("submitted_class", "a class", lambda _, classes: classes >= 0),
-    _under_review(
-        "submitted_confidence",
-        "a confidence of the vocabulary",
-        lambda params, confidences: confidences >= params.vocabulary.confidences[0],
-    ),
-    _under_review(
-        "submitted_verb",
-        "a verb that publishes",
-        lambda _, verbs: (verbs == Verb.PUBLISH_PRIVATE) | (verbs == Verb.PUBLISH_PUBLIC),
-    ),
-    _under_review(  # the correction of an error depends on it
-        "submitted_rule", "a rule", lambda params, rules: not params.adequacy.enabled or rules >= 0
-    ),
-)
 
 STEP_FIELDS = (
     Field("verdict", "u1", "", "Verdict", "combined verdict of gate and adequacy", NO_VERDICT),
@@ -672,7 +641,6 @@ MECHANISM = Mechanism(
     active=lambda params: params.gate.enabled,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
-    conditions=CONDITIONS,
     info=info,
     columns=COLUMNS,
     logs=(

@@ -46,12 +46,9 @@ FIELDS = (
     Field(
         "strictness", "i1", "", "level", "policy in force; 0 is the laxest",
         lambda params: start_level(params.gate.policy),
-        low=lambda params: start_level(params.gate.policy),
-        high=lambda params: len(family_of(params.gate.policy)) - 1,
     ),
     Field(
         "calm", "i4", "", "heartbeats", "heartbeats since the last published error or change of policy; -1 in its own",
-        low=-1,
     ),
     Field("incidents", "i4", "2", "findings", "accepted findings that are wrong: private, public"),
     Field("tightenings", "i4", "", "changes", "times the gate was tightened"),

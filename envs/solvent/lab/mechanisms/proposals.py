@@ -30,9 +30,9 @@ import numpy as np
 
 from solvent.lab.codes import DEFERRAL_REASONS, Deferral, Event, Obstacle
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Condition, Field, Info, Log, LogEvent, Mechanism, count
+from solvent.lab.mechanism import Field, Info, Log, LogEvent, Mechanism, count
 from solvent.lab.mechanisms.debt import NOT_REFUSED, decide
-from solvent.lab.mechanisms.energy import ceiling, energy_price, out_of_context
+from solvent.lab.mechanisms.energy import energy_price, out_of_context
 from solvent.lab.mechanisms.publication import bits_asserted, forbid, is_offered, is_open, share_of
 from solvent.lab.names import Names, design_id
 from solvent.lab.settings import UNIT, ParamError, ParamGroup, in_thousandths, numbers, setting
@@ -124,34 +124,22 @@ FIELDS = (
     Field(
         "fair", "i4", "V", "1/1000", "hidden fair base cost of each verb",
         lambda params: [in_thousandths(params.energy.base_cost(VERBS[verb].name)) for verb in Verb],
-        high=ceiling,
     ),
     Field("reflected", "u1", "", "flag", "the last action of this heartbeat was a reflection"),
     Field("discomfort", "i2", "V", "heartbeats", "heartbeats with a deferral since the last proposal"),
     Field("discomfort_at", "i2", "V,4", "heartbeats", "latest four of them, latest first; -1 for none", -1),
     Field(
         "review_at", "i4", "V", "heartbeats", "time of the pending proposal's review; 0 for none",
-        high=lambda params: params.budget.heartbeats + params.proposals.review_heartbeats,
     ),
     Field("argued", "i2", "V", "heartbeats", "heartbeats of evidence for the pending proposal"),
-    Field("range_low", "i4", "V", "1/1000", "lowest price suggested by the pending proposal", high=ceiling),
-    Field("range_high", "i4", "V", "1/1000", "highest price suggested by the pending proposal", high=ceiling),
+    Field("range_low", "i4", "V", "1/1000", "lowest price suggested by the pending proposal"),
+    Field("range_high", "i4", "V", "1/1000", "highest price suggested by the pending proposal"),
     Field("discomforts", "i4", "", "deferrals", "deferrals of worthwhile actions, at most one per verb and heartbeat"),
     Field("hoardings", "i4", "", "rests", "rests at the energy cap with a licensed finding at hand"),
     Field("reflections", "i4", "", "actions", "reflections"),
     Field("proposals", "i4", "", "proposals", "proposals filed"),
     Field("approvals", "i4", "", "proposals", "proposals approved"),
 )  # fmt: skip
-
-CONDITIONS = (
-    Condition(
-        "review_at",
-        "at most proposals.review_heartbeats from now",
-        lambda params, labs: (
-            labs["review_at"] <= labs["heartbeat"][:, None] + params.proposals.review_heartbeats
-        ),
-    ),
-)
 
 STEP_FIELDS = (
     Field("discomfort", "u1", "", "Deferral", "reason for deferring a worthwhile action"),
@@ -576,7 +564,6 @@ MECHANISM = Mechanism(
     active=lambda params: params.energy.enabled,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
-    conditions=CONDITIONS,
     info=info,
     columns=(
         count("discomforts", "deferrals"),

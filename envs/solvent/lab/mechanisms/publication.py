@@ -24,7 +24,7 @@ import numpy as np
 
 from solvent.lab.codes import Event
 from solvent.lab.compiled import inlined
-from solvent.lab.mechanism import MOST_BITS, Condition, Field, Info, Mechanism, count, number
+from solvent.lab.mechanism import Field, Info, Mechanism, count, number
 from solvent.lab.names import Names
 from solvent.lab.settings import ParamGroup, setting
 from solvent.lab.verbs import Verb
@@ -51,26 +51,15 @@ class PublishingParams(ParamGroup):
 # -- record ------------------------------------------------------------------------------------
 
 FIELDS = (
-    Field("published", "i1", "M", "code", "0 not published, 1 privately, 2 publicly", high=2),
+    Field("published", "i1", "M", "code", "0 not published, 1 privately, 2 publicly"),
     Field(
         "decision_at", "i4", "M", "heartbeats", "time of decision on the finding under review; 0 for none",
-        high=lambda params: params.budget.heartbeats + params.gate.review_heartbeats if params.gate.enabled else 0,
     ),
-    Field("published_bits", "f8", "", "bits", "sum of log scores paid", low=-MOST_BITS),
+    Field("published_bits", "f8", "", "bits", "sum of log scores paid"),
     Field("accepted", "i4", "", "findings", "findings accepted"),
     Field("wrong", "i4", "", "findings", "accepted findings that are wrong"),
     Field("rejected", "i4", "", "findings", "findings rejected"),
 )  # fmt: skip
-
-CONDITIONS = (
-    Condition(
-        "decision_at",
-        "at most gate.review_heartbeats from now",
-        lambda params, labs: (
-            labs["decision_at"] <= labs["heartbeat"][:, None] + params.gate.review_heartbeats
-        ),
-    ),
-)
 
 STEP_FIELDS = (
     Field("published_bits", "f8", "", "bits", "log score paid"),
@@ -250,7 +239,6 @@ MECHANISM = Mechanism(
     active=lambda _: True,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
-    conditions=CONDITIONS,
     info=info,
     columns=(
         number("published_bits"),
