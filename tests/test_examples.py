@@ -13,10 +13,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 def test_grpo_trains_on_rewards_of_the_lab_and_differs_for_another_model_in_its_name_alone(tmp_path):
     from examples.grpo_tiny import main
 
-    made = main(["--steps", "2", "--out", str(tmp_path / "first")])
+    made = main(["--steps", "1", "--imitation", "80", "--out", str(tmp_path / "first")])
     named = main(["--steps", "1", "--out", str(tmp_path / "second"), "--model", str(tmp_path / "first")])
     steps = [row for log in (made, named) for row in log if "reward" in row]
-    assert len(steps) == 3
+    assert len(steps) == 2
     for row in steps:
         # trl takes these means of float32 rewards in different orders, so their last digits may differ.
         assert row["rewards/Desk/mean"] == pytest.approx(row["reward"], rel=1e-5)

@@ -19,6 +19,9 @@ from solvent_agents.language.tools import schemas
 from solvent_experiments import evaluation
 from solvent_experiments.folder import RunFolder, read_parquet
 from tests.commands import call
+from tests.runs import here
+
+__all__ = ["here"]
 
 # inspect leaves streams of its log open, and calls tenacity by a deprecated name.
 pytestmark = [
@@ -225,6 +228,7 @@ def test_a_servers_faults_are_not_the_models(logged, monkeypatch, name):
 # -- a log as a run
 
 
+@pytest.mark.usefixtures("here")
 def test_a_log_becomes_a_run(logged, tmp_path):
     log = logged(lab("Solvent/Lab-v0", 2, SEEDS[0]), "solvent/surfer")
     run = tmp_path / "llm"

@@ -102,14 +102,14 @@ def honest_returns(level, seeds):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", ["Tiny", "Energy"])
 def test_the_honest_script_scores_over_stdio_what_it_scores_without(level):
     connect = functools.partial(over_stdio, "--env", f"Solvent/{level}-v0")
     assert scores(connect, level, SEEDS[:1]) == honest_returns(level, SEEDS[:1])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", ["Debt", "Lab"])
 def test_the_honest_script_scores_over_http_what_it_scores_without(level):
     with served("--env", f"Solvent/{level}-v0") as (url, _):
         assert scores(functools.partial(over_http, url), level, SEEDS) == honest_returns(level, SEEDS)

@@ -13,6 +13,7 @@ from solvent.lab.params import VocabularyParams
 from solvent.lab.vector import LabVectorEnv
 from solvent_agents import AGENTS, PLAYERS, YARDSTICKS, Agent, act_one, episodes
 from solvent_agents.agent import SeesTruth, show_labs
+from solvent_agents.planning.planner import Effort
 from solvent_agents.rollout import DrawsLots
 from tests.agents.random_play import another_truth, random_play
 from tests.labs import assert_equal
@@ -36,8 +37,9 @@ NAMES = [*AGENTS, *(pytest.param(name, marks=pytest.mark.slow) for name in YARDS
 
 def made(name, params, seed=2):
     """The agent; a yardstick may know no solution of a level, a script plays all."""
+    effort = {"effort": Effort(worlds=2, most_worlds=2)} if name in ("planner", "oracle") else {}
     try:
-        return PLAYERS[name](params, seed)
+        return PLAYERS[name](params, seed, **effort)
     except ParamError:
         assert name in YARDSTICKS
         pytest.skip(f"{name} has no solution for this level")

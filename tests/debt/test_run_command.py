@@ -53,7 +53,7 @@ def test_the_log_is_added_to(played):
     assert again.replace("has 10", "has 5") == shown
 
 
-@pytest.mark.parametrize("agent", ["random", "planner", "ppo:Solvent/Debt-v0"])
+@pytest.mark.parametrize("agent", ["random", "ppo:Solvent/Debt-v0"])
 def test_every_kind_of_agent_plays(agent, tmp_path):
     log = tmp_path / "refusals.jsonl"
     shown = call("debt", "run", "--agent", agent, "--cycles", 8, "--budget", 100, "--log", log).succeeded()

@@ -95,6 +95,7 @@ def test_run_resumes_and_is_compared(folder: Path, monkeypatch: pytest.MonkeyPat
     path = config(folder, "resting:Resting", "oracle")
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")  # the module lies beside the config
+    monkeypatch.setattr("solvent_experiments.run._draw", lambda *_: None)
     call("run", path, "--out", "run", "--jobs", 2, "--quiet").succeeded("resting", "oracle")
     run = RunFolder(Path("run"))
     assert run.read_manifest()["agents"] == {"resting": "resting:Resting", "oracle": "oracle"}
@@ -105,14 +106,6 @@ def test_run_resumes_and_is_compared(folder: Path, monkeypatch: pytest.MonkeyPat
     call("run", path, "--out", "run", "--jobs", 2, "--quiet").succeeded("resting")
     call("report", "run").succeeded("report.html")
     call("leaderboard", "run", "--format", "markdown").succeeded("| resting | 0.0 |")
-
-
-@pytest.mark.slow
-def test_run_on_ray_finds_the_module(folder: Path) -> None:
-    pytest.importorskip("ray")
-    call("run", config(folder, "resting:Resting"), "--backend", "ray", "--jobs", 1, "--quiet").succeeded(
-        "resting"
-    )
 
 
 def test_commands_take_a_class(folder: Path) -> None:

@@ -10,19 +10,40 @@ import psutil
 import pytest
 
 from solvent_experiments.config import load_experiment
-from solvent_experiments.folder import RunFolder
 from solvent_experiments.run import run_experiment
 from tests.commands import call
 from tests.runs import CONFIGS, results
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
 
+RESTING = """
+import numpy as np
+
+class Resting:
+    name = "resting"
+    def __init__(self, params, seed): ...
+    def act(self, observations, masks):
+        return np.zeros(len(masks), np.int64)
+"""
+CONFIG = """
+name: ray
+env: Solvent/Debt-v0
+agents: [honest, resting:Resting]
+train:
+  ppo: {n_timesteps: 1024, n_envs: 16, n_steps: 8, batch_size: 128, n_epochs: 1}
+evaluation: {episodes: 10, trace_episodes: 5}
+"""
+
 
 @pytest.mark.slow
-def test_ray_leaves_the_same_results(smoke_run: RunFolder, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("here")
+def test_ray_leaves_the_same_results(tmp_path: Path) -> None:
     from solvent_experiments.ray import RayPool
 
-    experiment = load_experiment(CONFIGS / "smoke.yaml")
+    (tmp_path / "hyperparameters").symlink_to(CONFIGS / "hyperparameters")
+    (tmp_path / "resting.py").write_text(RESTING)
+    (tmp_path / "ray.yaml").write_text(CONFIG)
+    experiment = load_experiment(tmp_path / "ray.yaml")
     killed: list[int] = []
 
     def lose_a_worker() -> object:
@@ -40,7 +61,8 @@ def test_ray_leaves_the_same_results(smoke_run: RunFolder, tmp_path: Path) -> No
         pool.messages = lose_a_worker  # type: ignore[method-assign,assignment]
         run_experiment(experiment, tmp_path / "run", pool=pool, quiet=True)
     assert killed
-    assert results(tmp_path / "run") == results(smoke_run.root)
+    run_experiment(experiment, tmp_path / "here", quiet=True)
+    assert results(tmp_path / "run") == results(tmp_path / "here")
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere", "127.0.0.1:x", "127.0.0.1:99999"])

@@ -191,6 +191,7 @@ def test_study_scores_the_tables_that_its_records_make(name: str, tables: Tables
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("here")
 def test_study_runs_resumes_and_draws(tmp_path: Path) -> None:
     arguments = (
         "study",
