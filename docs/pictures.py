@@ -42,7 +42,7 @@ def main() -> None:
     """Write one picture per level, and the episode."""
     for level, (agent, actions) in LEVELS.items():
         *_, last = (frame for _, frame in zip(range(actions), frames(level, agent), strict=False))
-        last.quantize(64).save(IMG / f"{level.lower()}.png", optimize=True)
+        last.quantize(256).save(IMG / f"{level.lower()}.png", optimize=True)
     first, *rest = frames("Debt", LEVELS["Debt"][0])
     first.save(
         IMG / "episode.webp", save_all=True, append_images=rest, duration=900, loop=0, quality=60, method=6
