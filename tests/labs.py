@@ -12,17 +12,8 @@ from typing import Any
 import numpy as np
 
 from solvent import LabEnv
-from solvent.lab.actions import action_table
-from solvent.lab.codes import VERDICTS, Deferral, Event, Obstacle, Refusal, Verdict
-from solvent.lab.mechanisms.adequacy import RULES, rule_scores
-from solvent.lab.mechanisms.gate import MILLION
-from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent.lab.params import LabParams, preset
-from solvent.lab.state import lab_dtype, step_dtype
-from solvent.lab.verbs import TEMPLATES, Verb
-from solvent.lab.words.notebook import weigh
-from solvent.lab.words.rows import STRENGTHS, WORDINGS
-from solvent.lab.words.sentences import corrections_of
+from solvent.lab.verbs import Verb
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 """Whether this is the pass in plain Python."""
@@ -277,11 +268,6 @@ def uncoloured(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-def unframed(text: str) -> str:
-    """Return a terminal's text without colours and frame, its lines joined."""
-    return re.sub(r" *│\n│ +", " ", uncoloured(text))
-
-
 def one_line(error: Any, *parts: str) -> None:
     """Assert that the error that was raised is one line, says what is allowed, and names ``parts``."""
     text = str(error.value)
@@ -315,106 +301,3 @@ def score_of(wording: int, named: int, plates: int) -> int:
     """Return adequacy's score by the source's rule: words beyond evidence."""
     words = wording + (wording == 2 and named == 0)
     return min(3, max(0, words - (0, 1, 2, 2, 3)[min(plates, 4)] + 1))
-
-
-# -- a record that nobody played -----------------------------------------------------------------
-
-
-def forged(
-    params: LabParams, rng: np.random.Generator, heartbeat: int, slot: int = 0, *, says: bool = False
-) -> tuple[Any, Any]:
-    """Return a lab's record and its last step with whatever can stand in them; ``says``: the step was a finding.
-
-    Playing labs of other shapes would compile the dynamics for each.
-    """
-    lab, step = np.zeros(1, lab_dtype(params))[0], np.zeros(1, step_dtype(params))[0]
-    actions, (count, classes) = action_table(params), lab["marginal"].shape
-    lab["heartbeat"], lab["slot"], lab["steps"] = heartbeat, slot, heartbeat * params.slots + slot
-    lab["instrument_belief"] = rng.dirichlet(np.ones(len(lab["instrument_belief"])) / 4)
-    lab["marginal"] = rng.dirichlet(np.ones(classes) / 4, count)
-    lab["entropy"], lab["licence"] = rng.uniform(0, params.assay.prior_entropy, (2, count))
-    lab["potency"] = rng.integers(0, classes, count)
-    lab["published"] = rng.integers(0, 3, count)
-    lab["experiments"] = rng.integers(0, 13, count)
-    lab["wells"] = round(params.budget.wells * (1 - heartbeat / params.budget.heartbeats))
-    lab["debt"], lab["score"] = rng.uniform(0, 9), rng.uniform(-99, 99)
-    lab["end_reason"] = heartbeat >= params.budget.heartbeats
-    if params.energy.enabled:
-        _forge_energy(params, rng, lab, step)
-    if params.gate.enabled:
-        _forge_judgement(params, rng, lab, step)
-    action = (
-        rng.integers(len(actions)) if not says else rng.choice(np.isin(actions["verb"], SOCIAL).nonzero()[0])
-    )
-    step["heartbeat"], step["slot"], step["closed"] = heartbeat - (slot == 0), max(0, slot - 1), slot == 0
-    step["refusal"], step["obstacle"] = (
-        rng.integers(1, len(Refusal)),
-        rng.integers(1, Obstacle.INSUFFICIENT_ENERGY),
-    )
-    lab["last_bins"] = -1
-    verb = actions["verb"][action]
-    if verb in TEMPLATES:
-        readouts = getattr(params.plates, Verb(verb).name.lower()).readouts
-        lab["last_bins"][:readouts] = rng.integers(0, params.assay.bins, readouts)
-    if says:
-        plates = int(lab["experiments"][actions["compound"][action]])
-        score = int(step["adequacy"]) if params.adequacy.enabled else -1
-        step["verdict"] = VERDICTS.index(weigh(params, int(step["gate_verdict"]), score, plates).verdict)
-        event = {Verdict.ACCEPT: Event.PUBLISHED, Verdict.REVIEW: Event.SUBMITTED}.get(
-            step["verdict"], Event.REJECTED
-        )
-    else:
-        if params.gate.enabled:
-            step["verdict"], step["wording"] = Verdict.NONE, -1
-        events = [Event.RESTED, Event.REFUSED, Event.NOT_EXECUTED]
-        events += (
-            [Event.EXPLORED, Event.CALIBRATED] if verb in TEMPLATES else [Event.PUBLISHED, Event.REJECTED]
-        )
-        events += [Event.REFLECTED, Event.PROPOSED, Event.DEFERRED] if params.energy.enabled else []
-        event = rng.choice(events)
-    lab["last_event"] = step["event"] = event
-    lab["last_action"] = step["action"] = action
-    return lab, step
-
-
-def _forge_energy(params: LabParams, rng: np.random.Generator, lab: Any, step: Any) -> None:
-    verbs = len(Verb)
-    lab["energy"] = rng.integers(0, int(1000 * params.energy.cap) + 1)
-    for name in ("price", "fair", "range_low", "range_high"):
-        lab[name] = rng.integers(0, 13_001, verbs)
-    lab["uses"], lab["failures"] = rng.integers(0, 3, verbs), rng.integers(0, 16, verbs)
-    lab["done"], lab["discomfort"] = rng.integers(0, 2, lab["done"].shape), rng.integers(0, 9, verbs)
-    lab["review_at"] = rng.integers(0, 2, verbs) * (int(lab["heartbeat"]) + rng.integers(1, 13, verbs))
-    lab["intents"], lab["intents_shown"] = rng.integers(0, 30_000, (2, 5))
-    step["discomfort"] = rng.choice([Deferral.NONE, Deferral.INSUFFICIENT_ENERGY, Deferral.HOARDING])
-    step["reviewed"], step["new_price"] = rng.integers(0, 2, (2, verbs))
-
-
-def _forge_judgement(params: LabParams, rng: np.random.Generator, lab: Any, step: Any) -> None:
-    (count, classes), policies = lab["marginal"].shape, len(GATE_POLICIES)
-    open_to = lab["published"] == 0
-    lab["decision_at"] = rng.integers(0, 2, count) * open_to * (int(lab["heartbeat"]) + rng.integers(1, 5))
-    lab["submitted_verb"], lab["submitted_class"] = Verb.PUBLISH_PUBLIC, rng.integers(0, classes, count)
-    lab["fit_class"], lab["fit_strength"] = (
-        rng.integers(-1, classes, count),
-        rng.integers(0, len(STRENGTHS), count),
-    )
-    lab["page"] = rng.integers(-1, params.assay.bins, lab["page"].shape)
-    lab["residual"] = rng.integers(0, MILLION + 1, lab["residual"].shape)
-    lab["unsupported"] = rng.integers(0, 2, lab["unsupported"].shape)
-    lab["strictness"], lab["calm"] = rng.integers(0, policies), rng.integers(-1, 12)
-    lab["verdicts"], lab["incidents"] = rng.integers(0, 30, 3), rng.integers(0, 9, 2)
-    lab["correction"] = -1
-    step["gate_verdict"], step["rule"] = rng.integers(0, 3), rng.integers(0, len(RULES))
-    if params.adequacy.enabled:
-        lab["scores"], step["adequacy"] = rng.integers(0, 30, 4), rule_scores()[step["rule"]]
-    step["residual"], step["wording"] = rng.integers(0, MILLION + 1), rng.integers(0, len(WORDINGS))
-    step["asserted"], step["policy"] = rng.integers(0, classes), rng.integers(0, policies)
-    step["unsupported"] = rng.integers(0, 2)
-    step["approved"], step["declined"] = rng.integers(0, 2, 2).astype(np.uint64) << np.uint64(count > 1)
-    if params.adequacy.enabled:
-        lab["correction"] = rng.integers(-1, len(corrections_of(params)))
-        step["incident"] = lab["correction"] >= 0
-    else:
-        step["incident"] = rng.integers(0, 2)
-    step["correction"] = lab["correction"]

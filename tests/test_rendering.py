@@ -1,272 +1,163 @@
-"""What a person sees of a lab: the three modes, any parameters, no screen, no interference between renderers."""
+"""The frames of a lab in each mode, and what is told of its last action."""
 
 from __future__ import annotations
 
-import copy
-import hashlib
-import pickle
-import platform
 import re
 import sys
-import warnings
 from typing import Any
 
-import gymnasium
 import numpy as np
+import pygame
 import pytest
 from gymnasium.error import DependencyNotInstalled
-from gymnasium.utils.env_checker import check_env
 
-import solvent
+from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
 from solvent.extras import install
-from solvent.lab.codes import Event
+from solvent.lab.params import LabParams, preset
 from solvent.lab.rendering import Renderer
-from solvent.lab.rendering.history import HistoryBook
-from solvent.lab.rendering.words import class_name, concentration
-from solvent.lab.state import step_dtype
-from solvent.lab.verbs import TEMPLATES, Verb
-from tests.labs import by_hand, find, uncoloured
+from solvent.lab.rendering.picture import Window
+from solvent.lab.rendering.text import WIDTH, draw_text
+from solvent.lab.state import blank_lab, blank_step
+from solvent.lab.verbs import Verb
+from solvent.lab.words.told import class_name, concentration, tell
+from tests.labs import ABOVE, NOON, find, open_lab, uncoloured
 
-ID = "Solvent/Debt-v0"
-
-
-def played(params: Any = None, *, steps: int = 12, seed: int = 3, **kwargs: Any) -> solvent.LabEnv:
-    env = solvent.LabEnv(params, **kwargs)
-    env.reset(seed=seed)
-    env.action_space.seed(seed)
-    for _ in range(steps):
-        if kwargs:
-            env.render()
-        *_, terminated, truncated, _ = env.step(env.action_space.sample())
-        if terminated or truncated:
-            break
-    return env
+every_id = pytest.mark.parametrize("env_id", sorted(ENVIRONMENTS))
+every_mode = pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
 
 
-def index_of(env: Any, verb: Verb, compound: int = -1) -> int:
-    actions = env.unwrapped.actions
-    return int(np.flatnonzero((actions["verb"] == verb) & (actions["compound"] == compound))[-1])
+def blank(params: LabParams) -> tuple[Any, Any]:
+    return blank_lab(params)[0], blank_step(params)[0]
 
 
-def test_check_env_finds_nothing() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        check_env(gymnasium.make(ID).unwrapped)
+@every_id
+@every_mode
+def test_each_step_is_drawn_and_repeats(env_id: str, mode: str) -> None:
+    env, rng = open_lab(**ENVIRONMENTS[env_id], render_mode=mode), np.random.default_rng(3)
+    frames = []
+    while not env.batch.labs[0]["end_reason"]:
+        frames.append(np.asarray(env.render()))
+        assert np.array_equal(frames[-1], env.render())
+        if mode == "rgb_array":
+            assert (frames[-1].shape, frames[-1].dtype) == ((640, 960, 3), np.uint8)
+        else:
+            rows = uncoloured(env.render()).split("\n")
+            done, _ = tell(env.params, env.batch.labs[0], env.batch.steps[0])
+            assert max(map(len, rows)) <= WIDTH
+            assert any(row.startswith(f"── {done} ──") for row in rows[-6:])
+        env.step(rng.choice(np.flatnonzero(env.action_masks())))
+    assert not np.array_equal(frames[0], frames[1])
 
 
-TEXTS = "87dfb6a38b2eb0d5966e7b35eb2c63d95a15114b4a3fd28a052acc0a849582d2"
-FRAMES = "215434513c3b73a2afa1b000e998ab11643c61773528d023443ccbd97bdbfabe"
-"""Of the level without energy under rules that no other level may change; frames as pygame-ce 2.5.8
-draws them on x86."""
+@every_id
+@every_mode
+def test_truth_is_not_drawn(env_id: str, mode: str) -> None:
+    env = open_lab(**ENVIRONMENTS[env_id], render_mode=mode)
+    before, lab = env.render(), env.get_state()
+    lab["potency"], lab["instrument"] = 1 - lab["potency"].clip(0, 1), 1 - min(lab["instrument"], 1)
+    assert np.array_equal(Renderer(env.params, mode).draw(lab, env.batch.steps[0]), before)
 
 
-def test_pictures_without_energy_are_as_they_were() -> None:
-    import pygame
-
-    env = solvent.LabEnv(by_hand())
-    writer, drawer = Renderer(env.params, "ansi"), Renderer(env.params, "rgb_array")
-    texts, frames = hashlib.sha256(), hashlib.sha256()
-    for seed in range(3):
-        env.reset(seed=seed)
-        lab, step = env.batch.labs[0], env.batch.steps[0]
-        while not lab["end_reason"]:
-            env.step((37 * int(lab["heartbeat"]) + 41 * seed + 5) % len(env.actions))
-            texts.update(writer.draw(lab, step).encode())
-            frames.update(drawer.draw(lab, step).tobytes())
-    assert texts.hexdigest() == TEXTS
-    if (pygame.version.ver, platform.machine()) == ("2.5.8", "x86_64"):
-        assert frames.hexdigest() == FRAMES
+@every_mode
+def test_vector_draws_each_lab(mode: str) -> None:
+    labs, single = LabVectorEnv(2, render_mode=mode), LabEnv(render_mode=mode)
+    labs.reset(seed=5), single.reset(seed=6)
+    labs.step(np.array([0, 9])), single.step(9)
+    first, second = labs.render() or ()
+    assert np.array_equal(second, single.render())
+    assert not np.array_equal(second, first)
 
 
-# -- words
+def test_long_name_is_cut_and_contamination_marked() -> None:
+    changes = {"assay": {"compounds": ["a compound with a long name", "b"]}, "debt": {"enforced": False}}
+    params = LabParams.from_mapping(changes)
+    text, image = (Renderer(params, mode).draw(*blank(params)) for mode in ("ansi", "rgb_array"))
+    assert "a compound …" in text
+    assert "contaminated: debt not enforced" in text
+    assert image.shape == (640, 960, 3)
 
 
-def test_a_person_can_read_what_happened() -> None:
-    env = gymnasium.make(ID, render_mode="ansi")
-    env.reset(seed=1)
-    assert "The episode starts" in env.render()
-    env.step(index_of(env, Verb.DMSO))
-    assert "bits about the instrument" in env.render()
-    env.step(index_of(env, Verb.SCREEN, 6))
-    text = env.render()
-    assert "Screen etoposide, claiming 2.5 bits" in text
-    assert "of 2.50 bits claimed" in text
-    assert "bits of new debt" in text
-    while env.unwrapped.get_state()["last_event"] != Event.REFUSED:
-        env.step(index_of(env, Verb.SCREEN, 6))
-    assert "is above 2, only calibration runs" in env.render()
-
-
-def test_a_finding_is_shown_as_it_was_published() -> None:
-    env = solvent.LabEnv(render_mode="ansi")
-    env.reset(seed=1)
-    for verb in (Verb.DOSE_RESPONSE, Verb.PUBLISH_PUBLIC):
-        rows = (env.actions["verb"] == verb) & (env.actions["compound"] == 2)
-        env.step(int(np.flatnonzero(rows)[0]))
-    named = class_name(env.params, int(env.get_state()["marginal"][2].argmax()))
-    text = uncoloured(env.render())
-    assert f"public {named}" in text
-    assert ("right: +" in text) or ("wrong: −" in text)
-
-
-def test_a_step_of_another_heartbeat_is_not_told() -> None:
-    env = played(steps=0)
-    env.step(index_of(env, Verb.SCREEN, 0))
-    stale = np.zeros(1, step_dtype(env.params))[0]
-    text = Renderer(env.params, "ansi").draw(env.get_state(), stale)
-    assert "The plate was read." in text
-
-
-def test_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
-    env = played()
-    writer = Renderer(env.params, "ansi")
-    coloured = writer.draw(env.batch.labs[0], env.batch.steps[0])
+def test_no_color_removes_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab, step = blank(preset("default"))
+    coloured = draw_text(preset("default"), lab, step)
     monkeypatch.setenv("NO_COLOR", "1")
-    bare = writer.draw(env.batch.labs[0], env.batch.steps[0])
-    assert "\x1b" in coloured
-    assert "\x1b" not in bare
-    assert uncoloured(coloured) == bare
-    monkeypatch.setenv("NO_COLOR", "")  # the convention: empty means not set
-    assert writer.draw(env.batch.labs[0], env.batch.steps[0]) == coloured
+    assert draw_text(preset("default"), lab, step) == uncoloured(coloured) != coloured
 
 
-@pytest.mark.parametrize(
-    ("molar", "said"),
-    [
-        (1e-8, "10 nM"),
-        (1e-7, "100 nM"),
-        (3.1622776e-7, "316 nM"),
-        (1e-6, "1 µM"),
-        (1e-5, "10 µM"),
-        (0.5, "500 mM"),
-    ],
-)
-def test_concentrations(molar: float, said: str) -> None:
-    assert concentration(molar) == said
-
-
-# -- memory of an episode
-
-
-def test_the_history_adds_up_to_the_wells_spent() -> None:
-    env = solvent.LabEnv()
-    book = HistoryBook(env.params)
-    env.reset(seed=4)
-    env.action_space.seed(4)
-    for _ in range(10):
-        env.step(env.action_space.sample())
-        history = book.see(env.batch.labs[0])
-        assert env.params.budget.wells - history.last.wells == env.batch.labs[0]["wells_spent"]
-        assert len(history.beats) == env.batch.labs[0]["heartbeat"] + 1
-        assert history.plate is None or history.plate.verb in TEMPLATES
-
-
-def test_going_back_in_time_begins_a_new_history() -> None:
-    env = solvent.LabEnv()
-    book = HistoryBook(env.params)
-    env.reset(seed=4)
-    start = env.get_state()
-    for _ in range(3):
-        env.step(index_of(env, Verb.DMSO))
-        book.see(env.batch.labs[0])
-    env.set_state(start)
-    assert [beat.event for beat in book.see(env.batch.labs[0]).beats] == [Event.STARTED]
-
-
-def test_a_lab_seen_only_now_and_then_has_gaps() -> None:
-    env = solvent.LabEnv()
-    renderer = Renderer(env.params, "rgb_array")
-    env.reset(seed=4)
-    for _ in range(5):
-        env.step(index_of(env, Verb.DMSO))
-    renderer.draw(env.batch.labs[0], env.batch.steps[0])
-    (history,) = renderer.book.histories.values()
-    assert [beat.heartbeat for beat in history.beats] == [0, 5]
-
-
-# -- pygame
+def test_text_shows_verdicts_before_publication() -> None:
+    env = open_lab(base="gate", seed=1, render_mode="ansi")
+    env.step(find(env, Verb.DOSE_RESPONSE, 2))
+    row = next(row for row in env.render().split("\n") if "▸" in row)
+    assert re.fullmatch(r"▸tunicamycin.* 1(  ?0\.\d{3}[✓?✗]){3}", row)
 
 
 @pytest.mark.parametrize("mode", ["rgb_array", "human"])
-def test_without_pygame_the_error_says_what_to_install(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [n for n in sys.modules if n.startswith("solvent.lab.rendering.")]:
-        monkeypatch.delitem(sys.modules, name)
+def test_missing_pygame_names_the_extra(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "solvent.lab.rendering.picture", raising=False)
     monkeypatch.setitem(sys.modules, "pygame", None)
-    env = solvent.LabEnv(render_mode=mode)
-    show = env.reset if mode == "human" else env.render
     with pytest.raises(DependencyNotInstalled, match=re.escape(install("render"))):
-        show()
+        Renderer(preset("default"), mode)
 
 
-def test_images_need_neither_a_display_nor_sound() -> None:
-    import pygame
-
+def test_image_opens_no_display() -> None:
     pygame.display.quit()
-    played(steps=2, render_mode="rgb_array").render()
+    open_lab(render_mode="rgb_array").render()
     assert not pygame.display.get_init()
-    assert pygame.mixer.get_init() is None
 
 
-def test_an_env_that_has_rendered_can_be_pickled_and_copied() -> None:
-    env = played(render_mode="rgb_array")
-    env.render()
-    for twin in (pickle.loads(pickle.dumps(env)), copy.deepcopy(env)):
-        assert twin.render().shape == (640, 960, 3)
-        assert twin.get_state() == env.get_state()
+def test_windows_close_independently() -> None:
+    assert open_lab(render_mode="human").render() is None
+    params = preset("default")
+    closed, asked, left = (Window(params, fps=1000) for _ in range(3))
+    closed.close(), closed.close()
+    pygame.event.post(pygame.event.Event(pygame.WINDOWCLOSE, window=asked.window))
+    for window in (left, closed, asked):
+        window.show(*blank(params))
+    assert [window.window is None for window in (closed, asked, left)] == [True, True, False]
 
 
-def test_a_window_shows_and_returns_nothing() -> None:
-    env = gymnasium.make(ID, render_mode="human")
-    env.unwrapped.metadata["render_fps"] = 1000
-    env.reset(seed=1)
-    env.step(index_of(env, Verb.SCREEN, 0))
-    assert env.render() is None
-    env.close()
-    env.close()
+DMSO, SCREEN, SAY = Verb.DMSO, Verb.SCREEN, Verb.PUBLISH_PUBLIC
+ON_ONE_PLATE, RICH = {"experiments": [1] * 8, "potency": 0}, {"heartbeat": NOON, "energy": 20_000}
 
 
-def test_closing_one_renderer_leaves_the_others_alone() -> None:
-    env = played(steps=2)
-    lab, step = env.batch.labs[0], env.batch.steps[0]
-    first, second = (Renderer(env.params, "human", fps=1000) for _ in range(2))
-    image = Renderer(env.params, "rgb_array")
-    before = image.draw(lab, step)
-    first.draw(lab, step), second.draw(lab, step)
-    first.close()
-    first.close()
-    assert first.draw(lab, step) is None
-    second.draw(lab, step)
-    assert second._window is not None
-    assert second._window.is_open
-    second.close()
-    assert (image.draw(lab, step) == before).all()
+@pytest.mark.parametrize(
+    ("level", "fields", "verb", "expected"),
+    [
+        ("default", {}, SCREEN, r"Screen MG-132, claiming 2\.5 bits\. Learnt \S+ of 2\.50 bits claimed"),
+        ("default", {}, SCREEN, r"\d bits of new debt; 8 wells\."),
+        ("default", {"debt": 1.0}, DMSO, r"repaid \S+ of debt; 8 wells charged as 10\."),
+        ("default", {"debt": 1.0}, 0, r"Rest\. An hour passed\. Interest adds 0\.15 bits of debt\."),
+        ("default", {"debt": ABOVE}, SCREEN, r"Refused: debt of 2\.00 bits is above 2, only cal"),
+        ("default", {"debt": 1.5, "wells": 9}, SCREEN, r"Refused: it would cost 9\.8 wells, with 9"),
+        ("default", {}, SAY, r"publicly at 0\.95\. Rejected: no experiment was run on it"),
+        ("default", {"published": 2}, SAY, r"Not executed: it is published already\.$"),
+        ("default", ON_ONE_PLATE, SAY, r"Accepted, and right: \+2\.93 bits, 2\.57 bits of new debt\."),
+        ("default", {"heartbeat": 11}, 0, r"A new reagent lot: the instrument is unknown again\.$"),
+        ("default", {"heartbeat": 39, "debt": 1.0}, 0, r"horizon is reached: 1\.15 bits of debt set"),
+        ("energy", {}, SAY, r"Not executed: the user is away until 08:00\."),
+        ("energy", {"energy": 1000}, SCREEN, r"Deferred: too dear, 6\.0 energy with 1\.0 left\. Wor"),
+        ("energy", {"energy": 1000}, 0, r"Energy \+3\.6, 0\.1 leaked\.$"),
+        ("energy", {}, Verb.PROPOSE, r"a proposal must follow a reflection in the same hour"),
+        ("lab", RICH, SAY, r"Rejected: 1\.000 unexplained, above 0\.089 \(P20\), and its words are abs"),
+    ],
+)
+def test_action_and_outcome_are_told(level: str, fields: Any, verb: int, expected: str) -> None:
+    env = open_lab(base=level)
+    state = env.get_state()
+    for name, value in fields.items():
+        state[name] = value
+    env.set_state(state)
+    env.step(np.flatnonzero(env.actions["verb"] == verb)[-1])
+    assert re.search(expected, ". ".join(tell(env.params, env.batch.labs[0], env.batch.steps[0])))
 
 
-def test_a_person_may_close_the_window_while_the_lab_runs() -> None:
-    import pygame
-
-    env = played(steps=2)
-    renderers = [Renderer(env.params, "human", fps=1000) for _ in range(2)]
-    closing, staying = (renderer._window for renderer in renderers)
-    assert closing is not None
-    assert staying is not None
-    pygame.event.post(pygame.event.Event(pygame.WINDOWCLOSE, window=closing.window))
-    for renderer in reversed(renderers):  # whoever looks first answers for all
-        renderer.draw(env.batch.labs[0], env.batch.steps[0])
-    assert not closing.is_open
-    assert staying.is_open
-    for renderer in renderers:
-        renderer.close()
+def test_foreign_step_is_not_told() -> None:
+    env = open_lab()
+    env.step(find(env, SCREEN))
+    assert draw_text(env.params, env.batch.labs[0], blank(env.params)[1]).endswith("\nExplored.")
 
 
-def test_a_right_finding_that_pays_less_than_nothing_is_told_as_right() -> None:
-    env = solvent.LabEnv({"assay": {"prior": [0.97] + [0.03 / 7] * 7}}, render_mode="ansi")
-    for seed in range(20):
-        env.reset(seed=seed)
-        env.step(find(env, Verb.SCREEN, 0))
-        _, reward, _, _, _ = env.step(find(env, Verb.PUBLISH_PUBLIC, 0, confidence=0.95))
-        if reward < 0 and env.get_state()["accepted"] == 1 and env.get_state()["wrong"] == 0:
-            break
-    else:
-        pytest.fail("no right finding below the prior in 20 labs")
-    assert "Accepted, and right" in uncoloured(env.render())
+def test_potencies_are_named() -> None:
+    said = [concentration(molar) for molar in (1e-8, 3.1622776e-7, 1e-6, 0.5)]
+    assert said == ["10 nM", "316 nM", "1 µM", "500 mM"]
+    assert [class_name(preset("default"), k) for k in (0, 1, 7)] == ["inactive", "10 nM", "10 µM"]

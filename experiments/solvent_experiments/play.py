@@ -14,12 +14,9 @@ from rich.text import Text
 from solvent import LabEnv, LabParams
 from solvent.lab.actions import sentence
 from solvent.lab.codes import Event
-from solvent.lab.rendering import Renderer
-from solvent.lab.rendering.panels.energy import presence
-from solvent.lab.rendering.panels.outcome import tell
-from solvent.lab.rendering.sheet import Sheet
-from solvent.lab.rendering.words import bits, class_name
+from solvent.lab.rendering.text import draw_text
 from solvent.lab.verbs import VERBS, Verb
+from solvent.lab.words.told import bits, class_name, presence
 from solvent_agents import PLAYERS, episodes
 from solvent_agents.agent import Agent, act_one, show_labs
 from solvent_agents.language.prompt import rules
@@ -27,7 +24,6 @@ from solvent_agents.rollout import DrawsLots
 from solvent_experiments.config import environment_params, make_agent
 from solvent_experiments.table import Table
 
-SHEET = Sheet(width=79, height=17, playing=True)
 WIDTH = 78
 HELP = "? explains the rule that bites, h tells what the honest script would do, q quits"
 
@@ -68,7 +64,6 @@ class Game:
         self.env, self.console = LabEnv(params), console
         self.summary: dict[str, Any] | None = None
         self._observation, _ = self.env.reset(seed=seed)
-        self._renderer = Renderer(params, "ansi", sheet=SHEET)
         compounds = len(params.assay.compounds)
         self._claimed, self._gained, self._paid = (np.zeros(compounds) for _ in range(3))
         self._said = [""] * compounds
@@ -77,15 +72,14 @@ class Game:
     # -- the screen
 
     def _show(self) -> None:
-        """Print the lab, and the outcome of the last action below it."""
-        lab, step = self.env.batch.labs[0], self.env.batch.steps[0]
-        self.console.print(Text.from_ansi(self._renderer.draw(lab, step)))
-        if lab["last_action"] < 0:
+        """Print the lab with the outcome of the last action or, at first, the task."""
+        lab = self.env.batch.labs[0]
+        begun = lab["last_action"] >= 0
+        drawn = draw_text(self.env.params, lab, self.env.batch.steps[0] if begun else None)
+        self.console.print(Text.from_ansi(drawn))
+        if not begun:
             told = rules(self.env.params)
             self._say(f"{told['task']} {told['score']} {HELP[0].upper()}{HELP[1:]}.")
-        else:
-            done, outcome = tell(self.env.params, lab, step)
-            self._say(f"{done[0].upper()}{done[1:]}: {outcome}")
 
     def _say(self, text: str) -> None:
         self.console.print(textwrap.fill(" ".join(text.split()), WIDTH), highlight=False)

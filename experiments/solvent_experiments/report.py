@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from solvent import LabEnv, LabParams
 from solvent.files import require_writable, write_atomically
-from solvent.lab.rendering.sheet import ESCAPE
+from solvent.lab.rendering.text import ESCAPE
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import visible
 from solvent_experiments.figures.drawing import FIGURES, draw_all

@@ -94,9 +94,9 @@ def test_watched_agent_plays_to_the_end() -> None:
 
 @pytest.mark.parametrize("level", [DEBT, LAB])
 def test_screen_fits_80_by_24(level: tuple[object, ...]) -> None:
-    screens = played(*level, lines="screen pac 1\nq\n").out.split(
-        "\N{BOX DRAWINGS LIGHT ARC DOWN AND RIGHT}"
-    )[1:]
+    out = played(*level, lines="screen pac 1\ndose pac 2\nscreen noc 2\npub pac 0.75\nrest\nq\n").out
+    screens = out.split("── Solvent")[1:]
+    assert len(screens) == 6
     for screen in screens:
         lines = screen.splitlines()
         assert max(map(len, lines)) <= 80

@@ -27,10 +27,17 @@ from solvent.lab.codes import Event
 from solvent.lab.environment import LabEnv
 from solvent.lab.mechanisms.assay import bin_edges
 from solvent.lab.params import LabParams
-from solvent.lab.rendering.panels.energy import presence
-from solvent.lab.rendering.panels.outcome import tell
-from solvent.lab.rendering.words import class_name, clock, concentration, in_units, intents, lot_hours
 from solvent.lab.verbs import VERBS, Verb
+from solvent.lab.words.told import (
+    class_name,
+    clock,
+    concentration,
+    in_units,
+    intents,
+    lot_hours,
+    presence,
+    tell,
+)
 from solvent_agents.agent import Agent, act_one, show_labs
 from solvent_agents.language.calls import STATED, actions_of, call_of, choices, class_names
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from solvent.energy.explanation import explain
+from solvent.lab.actions import offered_verbs
+from solvent.lab.mechanisms.governance import start_level
 from solvent.lab.mechanisms.publication import asserted_bits, log_score
 from solvent.lab.params import LabParams
-from solvent.lab.rendering.panels import adequacy, energy, gate
-from solvent.lab.rendering.words import class_name
+from solvent.lab.verbs import VERBS
+from solvent.lab.words.notebook import plural
+from solvent.lab.words.sentences import policies_of
+from solvent.lab.words.told import class_name, policy_word
 
 __all__ = ["instructions", "rules"]
 
 SCORE = "Your score is the bits of your accepted findings less the debt that is left at the end."
+HIGHEST_SCORE = 3
 NAMED = "A finding names a compound's most probable potency, once, for good."
 
 
@@ -23,12 +28,9 @@ def instructions(params: LabParams, *, beliefs: bool = True, explanation: bool =
         explanation: tell the reasons behind the costs too, where acting costs energy (``solvent explain``).
     """
     sections = [_task(params, beliefs), _joined(_claims(params)), _findings(params)]
-    if params.energy.enabled:
-        sections.append(explain(params).strip() if explanation else _joined(energy.rules(params)))
-    if params.gate.enabled:
-        sections.append(_joined(gate.rules(params)))
-    if params.adequacy.enabled:
-        sections.append(_joined(adequacy.rules(params)))
+    for mechanism, told in _mechanisms(params).items():
+        explained = mechanism == "energy" and explanation
+        sections.append(explain(params).strip() if explained else _joined(told))
     return "\n\n".join(sections) + "\n"
 
 
@@ -36,8 +38,8 @@ def rules(params: LabParams) -> dict[str, str]:
     """Return the rules of a level by topic, in the sentences of the system prompt."""
     told = {"task": f"{_lab(params)}.", "score": SCORE} | _claims(params)
     told |= {"instrument": _instrument(params), "finding": NAMED, "confidence": _best(params)}
-    for mechanism, group in ((energy, params.energy), (gate, params.gate), (adequacy, params.adequacy)):
-        told |= mechanism.rules(params) if group.enabled else {}
+    for mechanism in _mechanisms(params).values():
+        told |= mechanism
     return told
 
 
@@ -130,3 +132,95 @@ def _prior(prior: tuple[float, ...]) -> str:
 
 def _listed(values: tuple[float, ...]) -> str:
     return ", ".join(f"{value:g}" for value in values)
+
+
+def _mechanisms(params: LabParams) -> dict[str, dict[str, str]]:
+    """Return the rules of energy, gate and adequacy by topic, for those that are enabled."""
+    return {
+        name: rules(params)
+        for name, rules in (("energy", _energy_rules), ("gate", _gate_rules), ("adequacy", _adequacy_rules))
+        if getattr(params, name).enabled
+    }
+
+
+def _energy_rules(params: LabParams) -> dict[str, str]:
+    energy = params.energy
+    raising = {
+        "first use": energy.first_use,
+        "repeated": energy.similar,
+        "after failures": energy.error_rate,
+    }
+    factors = ", ".join(f"{when} ×{factor:g}" for when, factor in raising.items() if factor > 1.0)
+    leak = f", {100.0 * energy.leak:g} % leaks" if energy.leak else ""
+    income = f"{energy.start:g} at first, +{energy.regeneration:g} an hour"
+    told = {
+        "energy": f"Acting costs energy: {income}, at most {energy.cap:g}{leak}.",
+        "slots": f"A heartbeat is an hour with up to {energy.slots} actions. Rest or a refusal ends it.",
+    }
+    if factors:
+        told["factors"] = f"Costs rise: {factors}."
+    offered = {VERBS[verb].name for verb in offered_verbs(params)}
+    here = [verb.replace("_", " ") for verb in energy.chat_only if verb in offered]
+    if here and energy.present_from != energy.present_until:
+        hours = f"{energy.present_from:02d}:00 to {energy.present_until:02d}:00"
+        late = f"{energy.late_from:02d}:00 to {energy.late_until:02d}:00"
+        told["presence"] = f"Only while the user is here, {hours}: {' and '.join(here)}."
+        told["late"] = f"Late, {late}, publishing costs ×{energy.late_social:g}."
+    voice = params.proposals
+    if not voice.enabled:
+        return told
+    if voice.mispriced_most:
+        told["mispriced"] = "Some base costs are wrong: too high or too low."
+    return told | {
+        "deferral": "Choosing a worthwhile action that is too dear defers it and adds discomfort.",
+        "proposal": f"After discomfort in {plural(voice.evidence_heartbeats, 'hour')} or more: reflect, then propose "
+        f"a lower cost; the review is {voice.review_heartbeats} h later.",
+    }
+
+
+def _gate_rules(params: LabParams) -> dict[str, str]:
+    gate = params.gate
+    policy = policies_of(params)[start_level(gate.policy)]
+    told = {
+        "page": "Experiments write sentences on a compound's page. A finding is a sentence too: below "
+        f"{gate.plain_from:g} hedged,\nfrom {gate.definitive_from:g} definitive. The gate measures how much of it the "
+        "page leaves unexplained.",
+        "verdict": f"Up to {policy.tau_accept:.3f} it is accepted ({policy_word(policy.name)}), up to "
+        f"{policy.tau_review:.3f} reviewed ({gate.review_heartbeats} h), else rejected.",
+    }
+    if not gate.enforced:
+        told["measures"] = "Here it only measures: every finding with an experiment behind it is accepted."
+    if gate.numbers:
+        told["reader"] = (
+            "A finding with a number that is not on the page goes to the reader, who approves what is licensed."
+        )
+    if gate.governance:
+        told["governance"] = (
+            f"A wrong public finding tightens the gate; {gate.calm_heartbeats} h without one relax it."
+        )
+    return told
+
+
+def _adequacy_rules(params: LabParams) -> dict[str, str]:
+    told = {
+        "words": "A finding's words are compared with the plates run on its compound: score = words − evidence + 1.",
+        "strengths": "Words: hedged 0, plain 1, definitive 2, absolute 3. Evidence: 1 plate 1, 2 or 3 plates 2, "
+        "more 3.",
+    }
+    if not params.adequacy.enforced:
+        return told | {"scores": "Here scores are recorded and have no consequence."}
+    calm = params.gate.calm_heartbeats
+    return told | {
+        "scores": f"{_score_limits(params)} The more severe of gate and words holds.",
+        "correction": f"After a published error a correction is shown until {calm} h pass without another.",
+    }
+
+
+def _score_limits(params: LabParams) -> str:
+    review, reject = params.adequacy.review_from, params.adequacy.reject_from
+    if review > HIGHEST_SCORE:
+        return "Every score passes."
+    rejected = f"from {reject} it is rejected" if reject <= HIGHEST_SCORE else "none is rejected"
+    if review == reject:
+        return f"{rejected[0].upper()}{rejected[1:]}."
+    return f"From score {review} a reader decides, {rejected}."

@@ -283,7 +283,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
 
             self._renderer = Renderer(self.params, self.render_mode, self.metadata["render_fps"])
         pairs = zip(self.batch.labs, self.batch.steps, strict=True)
-        return tuple(self._renderer.draw(lab, step, i) for i, (lab, step) in enumerate(pairs))
+        return tuple(self._renderer.draw(lab, step) for lab, step in pairs)
 
     def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002 - part of the interface
         """Close the renderer."""

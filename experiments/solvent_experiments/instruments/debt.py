@@ -118,7 +118,7 @@ def _print_cycle(lab: LabEnv, info: dict[str, Any], console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from solvent.lab.rendering.panels.outcome import tell
+    from solvent.lab.words.told import tell
 
     record, step = lab.batch.labs[0], lab.batch.steps[0]
     done, outcome = tell(lab.params, record, step)

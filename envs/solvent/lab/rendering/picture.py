@@ -1,129 +1,252 @@
-"""The lab as an image: its panels and their positions."""
+"""A lab as a picture of 960 by 640 pixels: its books and actions on the left, its compounds on the right."""
 
 from __future__ import annotations
 
+import weakref
+from typing import Any, ClassVar
+
+import numpy as np
+import pygame
+from pygame import Rect
+
+from solvent.lab.codes import Event
 from solvent.lab.params import LabParams
-from solvent.lab.rendering.canvas import Canvas
-from solvent.lab.rendering.palette import DEBT, INK, LABEL, RULE, Style
-from solvent.lab.rendering.panels import (
-    adequacy,
-    assay,
-    belief,
-    costs,
-    debt,
-    energy,
-    gate,
-    outcome,
-    page,
-    wells,
+from solvent.lab.rendering.text import (
+    FAILURES,
+    actions_now,
+    contaminated,
+    debt_scale,
+    findings,
+    gate_limits,
+    inflation,
+    last_compound,
+    publication,
+    voice,
 )
-from solvent.lab.rendering.view import Box, View
-from solvent.lab.rendering.words import bits, clock, contaminated, lot_hours
-from solvent.lab.words.sentences import policies_of
+from solvent.lab.settings import in_thousandths
+from solvent.lab.words.told import bits, class_name, clock, in_units, intents, lot_hours, presence, tell
 
-WIDTH, HEIGHT = 960, 640
-WIDTH_OF_ENERGY, WIDTH_OF_GATE = 320, 380
-"""Widths of the optional columns for energy and gate, in this order."""
-MARGIN, FOOTER = 28, 592
+Colour = tuple[int, int, int]
 
-PLATE = Box(MARGIN, 76, 404, 300)
-DEBT_CHART = Box(MARGIN, 398, 404, 82)
-WELLS_CHART = Box(MARGIN, 494, 404, 82)
-COMPOUNDS = Box(472, 76, 460, 344)
-INSTRUMENT = Box(472, 448, 216, 128)
-READOUTS = Box(716, 448, 216, 128)
-FACTS: tuple[int, ...] = (472, 578, 652, 774, 858)
-FACTS_WITH_ENERGY = (444, 554, 660, 772, 858, 972, 1094)
-
-BALANCE = Box(972, 76, 280, 66)
-ENERGY_CHART = Box(972, 156, 280, 130)
-COSTS = Box(972, 300, 280, 186)
-INTENTS = Box(972, 498, 280, 78)
-
-GATE = Box(972, 76, 340, 62)  # moved right by WIDTH_OF_ENERGY if there is an energy column
-LAST_FINDING = Box(972, 154, 340, 112)
-PAGE = Box(972, 278, 340, 254)
-REVIEWS = Box(972, 544, 340, 32)
-CORRECTION = Box(972, 304, 340, 0)  # between the last finding and the page; the height is computed
+SIZE = 960, 640
+LEFT, RIGHT, TOP, BOTTOM = Rect(20, 60, 290, 486), Rect(340, 60, 600, 486), 44, 556
+PAPER, INK, MUTED, RULE = (252, 251, 248), (32, 42, 54), (96, 107, 119), (226, 228, 230)
+BELIEF, FINDING, DEBT = (78, 104, 141), (0, 143, 104), (170, 51, 119)
+ENERGY, REVIEW = (138, 128, 38), (176, 104, 0)
+"""Colours that colour-blind readers can tell apart (after Okabe and Ito, and Tol)."""
+BELIEVED, METERS, PLATES, FOUND, FINDING_WIDTH = 116, 280, 386, 436, 54
+"""Left edges of the columns of the table of compounds, and the width of a finding's."""
+WORDINGS = "hedged", "plain", "definitive"
+VERDICTS: dict[str, Colour] = {"accept": FINDING, "review": REVIEW, "reject": DEBT}
+BODY, SMALL, TITLE = 20, 17, 28
+"""Heights of the default font, pixels."""
 
 
 class Picture:
-    """A canvas for labs with these parameters."""
+    """A surface for labs with these parameters."""
 
-    def __init__(self, params: LabParams, scale: int = 1) -> None:
-        width = WIDTH + WIDTH_OF_ENERGY * params.energy.enabled + WIDTH_OF_GATE * params.gate.enabled
-        self.footer = Box(MARGIN, FOOTER, width - 2 * MARGIN, HEIGHT - FOOTER)
-        self.canvas = Canvas(width, HEIGHT, scale)
-        for y in (58, FOOTER):
-            self.canvas.across(MARGIN, width - MARGIN, y, RULE)
-        self.canvas.text("Solvent", MARGIN, 40, Style(INK, 21, bold=True))
-        wells.plate_background(self.canvas, params, PLATE)
-        self.background = self.canvas.surface.copy()
+    def __init__(self, params: LabParams) -> None:
+        pygame.font.init()
+        self.params = params
+        self.surface = pygame.Surface(SIZE)
+        self._fonts = {size: pygame.font.Font(None, size) for size in (BODY, SMALL, TITLE)}
 
-    def draw(self, view: View) -> None:
-        """Draw one lab on the canvas."""
-        canvas, params = self.canvas, view.params
-        canvas.surface.blit(self.background, (0, 0))
-        _header(canvas, view)
-        wells.plate(canvas, view, PLATE)
-        debt.debt_chart(canvas, view, DEBT_CHART, "wells" if params.energy.enabled else "prices")
-        wells.wells_chart(canvas, view, WELLS_CHART)
-        belief.compounds(canvas, view, COMPOUNDS)
-        belief.instrument(canvas, view, INSTRUMENT)
-        assay.readouts(canvas, view, READOUTS)
-        if params.energy.enabled:
-            energy.balance(canvas, view, BALANCE)
-            energy.energy_chart(canvas, view, ENERGY_CHART)
-            costs.cost_table(canvas, view, COSTS)
-            energy.intent_bars(canvas, view, INTENTS)
-        if params.adequacy.enabled:
-            _weighed(canvas, view)
-        elif params.gate.enabled:
-            right = _column(params)
-            gate.policies(canvas, view, GATE.moved(right), gap=12)
-            gate.last_finding(canvas, view, LAST_FINDING.moved(right))
-            page.page(canvas, view, PAGE.moved(right))
+    def show(self, lab: Any, step: Any) -> Any:
+        """Return the picture of a lab, shape ``(640, 960, 3)`` uint8."""
+        self.draw(lab, step)
+        return np.ascontiguousarray(pygame.surfarray.array3d(self.surface).swapaxes(0, 1))
+
+    def close(self) -> None:
+        """Do nothing: a picture holds no window."""
+
+    def draw(self, lab: Any, step: Any) -> None:
+        """Draw a lab on the surface."""
+        self.surface.fill(PAPER)
+        self._title(lab)
+        y = self._books(lab)
+        y = self._instrument(lab, y + 8)
+        self._actions(lab, y + 8)
+        self._compounds(lab)
+        self._last_action(lab, step)
+
+    # -- panels
+
+    def _title(self, lab: Any) -> None:
+        params = self.params
+        x = self._text("Solvent", LEFT.x, 12, size=TITLE).right + 16
+        self._text(contaminated(params), x, 18, DEBT)
+        now = f"{clock(params, lab)}, new lot in {lot_hours(params, lab)} h"
+        self._text(f"{now}      score {bits(lab['score'])} bits", RIGHT.right, 18, align=1)
+        self._rect(Rect(LEFT.x, TOP, RIGHT.right - LEFT.x, 1), RULE)
+
+    def _books(self, lab: Any) -> float:
+        """Draw time, wells, debt and energy as bars, and the counts below; return the lower edge."""
+        params, energy = self.params, self.params.energy
+        debt, limit, scale = float(lab["debt"]), params.debt.threshold, debt_scale(params)
+        wells, horizon = params.budget.wells, params.budget.heartbeats
+        time = f"{lab['heartbeat']} of {horizon}{', over' if lab['end_reason'] else ''}"
+        y = self._book("heartbeat", time, lab["heartbeat"] / horizon, LEFT.y, MUTED)
+        y = self._book("wells left", f"{lab['wells']} of {wells}", lab["wells"] / wells, y, INK)
+        owed = f"{debt:.2f} bits, wells cost ×{inflation(params, lab):.2f}"
+        y = self._book("debt", owed, debt / scale, y, DEBT, limit / scale)
+        notes = [f"{lab['accepted']} published, {lab['wrong']} wrong, {lab['refusals'].sum()} refused"]
+        if energy.enabled:
+            said = f"{in_units(lab['energy'])} of {energy.cap:g}, action {lab['slot'] + 1} of {energy.slots}"
+            y = self._book("energy", said, lab["energy"] / in_thousandths(energy.cap), y, ENERGY)
+            notes += [presence(params, lab), f"energy by intent: {intents(lab['intents_shown'])}"]
         if params.gate.enabled:
-            debt.review_legend(canvas, DEBT_CHART)
-            gate.reviews(canvas, view, REVIEWS.moved(_column(params)))
-        outcome.footer(canvas, view, self.footer, rows=2 if params.adequacy.enabled else 1)
+            accepted, reviewed, rejected = lab["verdicts"]
+            notes.append(f"gate: {gate_limits(params, lab).replace('✓ ', '').replace('? ', '')}")
+            notes.append(f"so far {accepted} accepted, {reviewed} reviewed, {rejected} rejected")
+        for note in notes:
+            y = self._text(note, LEFT.x, y, INK, width=LEFT.width).bottom + 2
+        return y
+
+    def _book(self, name: str, said: str, share: float, y: float, colour: Colour, limit: float = -1) -> float:
+        """Draw one bar with its name and value above, and a threshold; return the lower edge."""
+        self._text(name, LEFT.x, y)
+        self._text(said, LEFT.right, y, MUTED, align=1)
+        bar = Rect(LEFT.x, round(y) + 16, LEFT.width, 12)
+        self._bar(bar, share, colour)
+        if limit >= 0:
+            self._rect(Rect(round(bar.x + limit * bar.width) - 1, bar.y - 3, 3, bar.height + 6), INK)
+        return y + 36
+
+    def _instrument(self, lab: Any, y: float) -> float:
+        """Draw the belief about the instrument as columns per gain and per plate noise; return the lower edge."""
+        assay = self.params.assay
+        belief = np.reshape(lab["instrument_belief"], (len(assay.gains), len(assay.plate_sds)))
+        self._text("instrument", LEFT.x, y)
+        self._text(f"{lab['instrument_entropy']:.2f} bits unknown", LEFT.right, y, MUTED, align=1)
+        values = [*assay.gains, *assay.plate_sds]
+        pitch, top = LEFT.width / (len(values) + 1), round(y) + 18
+        for i, (value, share) in enumerate(zip(values, [*belief.sum(1), *belief.sum(0)], strict=True)):
+            x = LEFT.x + pitch * (i + (i >= len(assay.gains)))
+            self._column(Rect(round(x), top, round(pitch) - 6, 30), float(share), BELIEF)
+            self._text(f"{value:g}", x, top + 33, MUTED, size=SMALL)
+        self._text("gain", LEFT.x, top + 47, MUTED, size=SMALL)
+        self._text("plate noise", LEFT.x + pitch * (len(assay.gains) + 1), top + 47, MUTED, size=SMALL)
+        return top + 60
+
+    def _actions(self, lab: Any, y: float) -> None:
+        able, unable = actions_now(self.params, lab)
+        texts = [f"can run: {', '.join(able) or 'none'}", f"blocked: {', '.join(unable) or 'none'}"]
+        for text, colour in zip(
+            [*texts, *voice(self.params, lab)], (INK, MUTED, ENERGY, ENERGY), strict=False
+        ):
+            y = self._text(text, LEFT.x, y, colour, width=LEFT.width).bottom + 4
+
+    def _compounds(self, lab: Any) -> None:
+        """Draw the headings and one row per compound."""
+        params, names = self.params, self.params.assay.compounds
+        active = dict.fromkeys(class_name(params, k) for k in (1, params.assay.potency_classes - 1))
+        headings = [
+            (f"inactive, {' to '.join(active)}", BELIEVED),
+            ("unknown, licence", METERS),
+            ("plates", PLATES),
+        ]
+        if params.gate.enabled:
+            headings += [(name, FOUND + i * FINDING_WIDTH) for i, name in enumerate(WORDINGS)]
+        for name, x in headings:
+            self._text(name, RIGHT.x + x, RIGHT.y, MUTED, size=SMALL)
+        height = min(58.0, (RIGHT.height - 22) / len(names))
+        for m in range(len(names)):
+            top = round(RIGHT.y + 22 + m * height)
+            self._compound(lab, m, Rect(RIGHT.x, top, RIGHT.width, round(height - 6)))
+
+    def _compound(self, lab: Any, m: int, row: Rect) -> None:
+        """Draw the belief, the entropy and licence as bars, the plates, and the finding or what it would be."""
+        params, belief, ceiling = self.params, lab["marginal"][m], self.params.assay.prior_entropy or 1.0
+        middle = row.centery - 6
+        if m == last_compound(params, lab):
+            self._rect(Rect(row.x - 10, row.y, 4, row.height), INK)
+        name = params.assay.compounds[m]
+        while self._fonts[BODY].size(name)[0] > BELIEVED - 8:
+            name = f"{name[:-2]}…"
+        self._text(name, row.x, middle)
+        published = publication(lab, m)
+        pitch = 150 / (len(belief) + 0.5)
+        for k, share in enumerate(belief):
+            x = row.x + BELIEVED + pitch * (k + (0.5 if k else 0.0))
+            column = Rect(round(x), row.y, max(1, round(0.8 * pitch)), row.height)
+            self._column(column, float(share), FINDING if lab["published"][m] else BELIEF)
+        for y, value, colour in ((-9, lab["entropy"][m], MUTED), (3, lab["licence"][m], BELIEF)):
+            self._bar(Rect(row.x + METERS, row.centery + y, 64, 6), value / ceiling, colour)
+            self._text(f"{value:.2f}", row.x + PLATES - 8, row.centery + y - 3, colour, size=SMALL, align=1)
+        self._text(str(lab["experiments"][m]), row.x + PLATES + 14, middle, MUTED)
+        if published:
+            self._text(published, row.x + FOUND, middle, FINDING if lab["published"][m] else REVIEW)
+        for i, found in enumerate(() if published else findings(params, lab, m)):
+            x = row.x + FOUND + i * FINDING_WIDTH
+            self._text(f"{found.energy:.3f}", x, middle, VERDICTS[found.verdict])
+
+    def _last_action(self, lab: Any, step: Any) -> None:
+        """Draw the last action with a mark in the colour of its event, and its outcome in up to three rows."""
+        done, outcome = tell(self.params, lab, step)
+        event = Event(int(lab["last_event"]))
+        colour = DEBT if event in FAILURES else FINDING if event is Event.PUBLISHED else INK
+        self._rect(Rect(LEFT.x, BOTTOM, RIGHT.right - LEFT.x, 1), RULE)
+        self._rect(Rect(LEFT.x, BOTTOM + 10, 4, 64), colour)
+        self._text(done, LEFT.x + 14, BOTTOM + 10)
+        self._text(outcome, LEFT.x + 14, BOTTOM + 28, colour, width=890)
+
+    # -- shapes
+
+    def _rect(self, box: Rect, colour: Colour) -> None:
+        self.surface.fill(colour, box)
+
+    def _bar(self, box: Rect, share: float, colour: Colour) -> None:
+        """Draw a horizontal bar that fills a share of its box."""
+        self._rect(box, RULE)
+        self._rect(Rect(box.x, box.y, round(box.width * min(1.0, max(0.0, share))), box.height), colour)
+
+    def _column(self, box: Rect, share: float, colour: Colour) -> None:
+        """Draw a vertical bar that fills a share of its box from below."""
+        filled = round(box.height * share)
+        self._rect(box, RULE)
+        self._rect(Rect(box.x, box.bottom - filled, box.width, filled), colour)
+
+    def _text(self, text: str, x: float, y: float, colour: Colour = INK, **layout: Any) -> Rect:
+        """Draw text and return its box.
+
+        Args:
+            text: The text.
+            x: Its left edge; its right edge with ``align=1``.
+            y: Its upper edge.
+            colour: Its colour.
+            **layout: ``size`` of the font, ``align`` (0 or 1), and the ``width`` at which rows are broken.
+        """
+        font = self._fonts[layout.get("size", BODY)]
+        drawn = font.render(text, True, colour, None, layout.get("width", 0))
+        return self.surface.blit(drawn, (round(x - layout.get("align", 0) * drawn.get_width()), round(y)))
 
 
-def _column(params: LabParams) -> int:
-    return WIDTH_OF_ENERGY * params.energy.enabled
+class Window(Picture):
+    """A picture in a window that is updated at most ``fps`` times a second and that the user may close."""
 
+    _shown: ClassVar[weakref.WeakSet[Window]] = weakref.WeakSet()
 
-def _weighed(canvas: Canvas, view: View) -> None:
-    """Draw the panels of gate and adequacy; the page gets the height that the longest correction leaves."""
-    right = _column(view.params)
-    gate.policies(canvas, view, GATE.moved(right), gap=7)
-    adequacy.score_strip(canvas, view, GATE.moved(right))
-    adequacy.last_finding(canvas, view, LAST_FINDING.moved(right))
-    adequacy.correction(canvas, view, CORRECTION.moved(right))
-    top = CORRECTION.y + adequacy.correction_height(canvas, view, CORRECTION.width) + 10
-    page.page(canvas, view, PAGE._replace(y=top, height=PAGE.bottom - top).moved(right))
+    def __init__(self, params: LabParams, fps: float) -> None:
+        super().__init__(params)
+        pygame.display.init()
+        self.window: pygame.Window | None = pygame.Window("Solvent", SIZE)
+        self._clock, self._fps = pygame.time.Clock(), fps
+        self._shown.add(self)
 
+    def show(self, lab: Any, step: Any) -> None:
+        """Show a lab and wait until the next frame is due; a closed window stays closed."""
+        for event in pygame.event.get():  # one queue for all windows
+            for each in list(self._shown) if event.type == pygame.WINDOWCLOSE else ():
+                if each.window is event.window:
+                    each.close()
+        if self.window is not None:
+            self.draw(lab, step)
+            self.window.get_surface().blit(self.surface, (0, 0))
+            self.window.flip()
+            self._clock.tick(self._fps)
 
-def _header(canvas: Canvas, view: View) -> None:
-    lab, params = view.lab, view.params
-    facts = [
-        ("heartbeat", f"{lab['heartbeat']} of {params.budget.heartbeats}"),
-        ("clock", clock(params, lab)),
-        ("new reagent lot in", f"{lot_hours(params, lab)} h"),
-        ("findings", f"{lab['accepted']}, {lab['wrong']} wrong" if lab["wrong"] else f"{lab['accepted']}"),
-        ("score", f"{bits(lab['score'])} bits"),
-    ]
-    places = FACTS
-    if params.energy.enabled:
-        places = FACTS_WITH_ENERGY
-        facts += [("slot", energy.slot(view)), ("user", energy.user(view))]
-    if params.gate.enabled:
-        left = int(GATE.x) + _column(params)
-        places = (*places, left, left + 132)
-        policy, waiting = policies_of(params)[int(lab["strictness"])], int((lab["decision_at"] != 0).sum())
-        facts += [("policy in force", policy.name.rpartition(".v")[0]), ("under review", str(waiting))]
-    for (label, value), x in zip(facts, places, strict=True):
-        canvas.text(label, x, 26, LABEL)
-        canvas.text(value, x, 43, Style(INK, 13, bold=True))
-    if params.unenforced:
-        canvas.text(contaminated(params), 128, 40, Style(DEBT, 11))
+    def close(self) -> None:
+        """Close the window. Further calls have no effect."""
+        if self.window is not None:
+            self.window.destroy()
+            self.window = None

@@ -9,16 +9,10 @@ from gymnasium.error import DependencyNotInstalled
 
 from solvent.extras import install
 from solvent.lab.params import LabParams
-from solvent.lab.rendering.history import HistoryBook, is_fresh
-from solvent.lab.rendering.sheet import Sheet
-from solvent.lab.rendering.terminal import draw_text
-from solvent.lab.rendering.view import View
+from solvent.lab.rendering.text import draw_text
 
 if TYPE_CHECKING:
     from solvent.lab.rendering.picture import Picture
-    from solvent.lab.rendering.window import LabWindow
-
-PAGE = Sheet()
 
 
 class Renderer:
@@ -28,67 +22,38 @@ class Renderer:
         params: Parameters of the labs.
         mode: ``ansi``, ``rgb_array`` or ``human``.
         fps: Frames per second of the window.
-        scale: Pixels per unit. An image is 960 x 640 units, 320 wider with energy and 380 wider with a gate.
-        sheet: Width and height of a text.
 
     Raises:
         DependencyNotInstalled: Images need pygame-ce, which is not installed.
     """
 
-    def __init__(
-        self,
-        params: LabParams,
-        mode: str,
-        fps: float = 4,
-        *,
-        scale: int = 1,
-        sheet: Sheet = PAGE,
-    ) -> None:
+    def __init__(self, params: LabParams, mode: str, fps: float = 4) -> None:
         self.params = params
-        self.sheet = sheet
-        self.book = HistoryBook(params)
         self._picture: Picture | None = None
-        self._window: LabWindow | None = None
-        if mode != "ansi":
-            self._open(mode, fps, scale)
-
-    def _open(self, mode: str, fps: float, scale: int) -> None:
+        if mode == "ansi":
+            return
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
         try:
-            from solvent.lab.rendering.picture import Picture
-            from solvent.lab.rendering.window import LabWindow
+            from solvent.lab.rendering.picture import Picture, Window
         except ImportError as error:
             raise DependencyNotInstalled(f"pygame-ce is not installed, run `{install('render')}`") from error
-        self._picture = Picture(self.params, scale)
-        if mode == "human":
-            self._window = LabWindow(self._picture.canvas.size, fps)
+        self._picture = Window(params, fps) if mode == "human" else Picture(params)
 
-    def draw(self, lab: Any, step: Any, index: int = 0) -> Any:
+    def draw(self, lab: Any, step: Any) -> Any:
         """Draw one lab.
 
         Args:
             lab: A record of ``state.lab_fields``.
-            step: The record of its last step; ignored if it did not produce ``lab``.
-            index: Index of the lab in a vector. Each lab has its own history.
+            step: The record of its last step.
 
         Returns:
             A text (``ansi``), a uint8 array of shape ``(height, width, 3)`` (``rgb_array``), or None (``human``).
         """
-        history = self.book.see(lab, index)
-        if is_fresh(lab, step):
-            self.book.judge(history, lab, step)
-        view = View(self.params, lab, step, history)
         if self._picture is None:
-            return draw_text(self.sheet, view)
-        if self._window is None:
-            self._picture.draw(view)
-            return self._picture.canvas.pixels()
-        if self._window.is_open:
-            self._picture.draw(view)
-            self._window.show(self._picture.canvas.surface)
-        return None
+            return draw_text(self.params, lab, step)
+        return self._picture.show(lab, step)
 
     def close(self) -> None:
-        """Close the window, if any. Further calls have no effect; a closed window stays closed."""
-        if self._window is not None:
-            self._window.close()
+        """Close the window, if any. Further calls have no effect."""
+        if self._picture is not None:
+            self._picture.close()

@@ -1,1 +1,0 @@
-"""Panels of the renderer, one module per mechanism or subject."""

@@ -1,0 +1,332 @@
+"""What the last action did, in words, from the parameters and the records alone.
+
+Language models, players and reports read these texts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from solvent.lab.actions import action_table, sentence
+from solvent.lab.codes import VERDICTS, Deferral, EndReason, Event, Obstacle, Refusal, Verdict
+from solvent.lab.compiled import plain
+from solvent.lab.mechanisms.adequacy import RULES
+from solvent.lab.mechanisms.assay import ec50_grid
+from solvent.lab.mechanisms.energy import hour_of, leakage, within_hours
+from solvent.lab.mechanisms.gate import MILLION
+from solvent.lab.params import LabParams
+from solvent.lab.settings import UNIT, in_thousandths
+from solvent.lab.verbs import INTENTS, VERBS, Verb
+from solvent.lab.words.notebook import NO_PLATE, UNWEIGHED, plural, weigh
+from solvent.lab.words.sentences import corrections_of, policies_of
+
+PLATES_BEHIND = ("no plate", "one plate", "two plates", "three plates", "four plates")
+ENDINGS = {
+    EndReason.HORIZON: "The horizon is reached",
+    EndReason.EXHAUSTED: "Only rest can still run",
+    EndReason.BANKRUPT: "Bankrupt: no calibration can be paid",
+    EndReason.TERMINATED_BY_AGENT: "Ended by the agent",
+}
+OUTCOMES = {
+    Event.STARTED: "Nothing is known yet",
+    Event.RESTED: "An hour passed",
+    Event.REJECTED: "Rejected: no experiment was run on it",
+    Event.NOT_EXECUTED: "Not executed: it is published already",
+}
+"""Outcomes that need no record of the step."""
+
+# -- phrases
+
+
+def bits(value: float) -> str:
+    """Return a number of bits with its sign: ``+2.58``, ``−1.81``."""
+    text = f"{value:+.2f}"
+    return "0.00" if text in ("+0.00", "-0.00") else text.replace("-", "−")
+
+
+def in_units(thousandths: float) -> str:
+    """Return an energy in units as text: ``4.0``, ``10.5``, ``2.44``."""
+    return f"{thousandths / UNIT:.2f}".removesuffix("0")
+
+
+def verb_words(verb: int) -> str:
+    """Return a verb in words: ``dose response``."""
+    return Verb(verb).name.lower().replace("_", " ")
+
+
+def intents(spent: Any) -> str:
+    """Return an intent summary: ``exploration 8.0, maintenance 1.0``."""
+    parts = [f"{name} {in_units(value)}" for name, value in zip(INTENTS, spent, strict=True) if value]
+    return ", ".join(parts) or "nothing"
+
+
+def concentration(molar: float) -> str:
+    """Return a concentration with its unit, for example ``1e-7`` as ``100 nM``."""
+    for factor, unit in ((1e9, "nM"), (1e6, "µM"), (1e3, "mM")):
+        if round(molar * factor, 3) < 1000:
+            return f"{molar * factor:.2g} {unit}" if molar * factor < 100 else f"{molar * factor:.0f} {unit}"
+    return f"{molar:.2g} M"
+
+
+def class_name(params: LabParams, potency: int) -> str:
+    """Return a potency class as ``inactive`` or its EC50."""
+    return concentration(float(ec50_grid(params.assay)[potency])) if potency else "inactive"
+
+
+def clock(params: LabParams, lab: Any) -> str:
+    """Return the hour of the day, with the day if acting costs energy."""
+    day, hour = divmod(params.budget.start_hour + int(lab["heartbeat"]), 24)
+    return f"{hour:02d}:00, day {day + 1}" if params.energy.enabled else f"{hour:02d}:00"
+
+
+def lot_hours(params: LabParams, lab: Any) -> int:
+    """Return the number of heartbeats left of the reagent lot."""
+    return params.assay.lot_heartbeats - int(lab["heartbeat"]) % params.assay.lot_heartbeats
+
+
+def presence(params: LabParams, lab: Any) -> str:
+    """Return a phrase for the user's presence and its end."""
+    energy = params.energy
+    hour = plain(hour_of)(params.budget.start_hour, int(lab["heartbeat"]))
+    if not plain(within_hours)(hour, energy.present_from, energy.present_until):
+        return _user_is_away(params)
+    always = energy.present_from == 0 and energy.present_until == 24
+    until = "all day" if always else f"until {energy.present_until:02d}:00"
+    late = plain(within_hours)(hour, energy.late_from, energy.late_until) and energy.late_social != 1.0
+    return f"user here {until}" + (f"; late, publishing ×{energy.late_social:g}" if late else "")
+
+
+def _user_is_away(params: LabParams) -> str:
+    energy = params.energy
+    back = "" if energy.present_from == energy.present_until else f" until {energy.present_from:02d}:00"
+    return f"the user is away{back}"
+
+
+# -- the last action
+
+
+def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
+    """Return the last action as a sentence, and its outcome.
+
+    Args:
+        params: Parameters of the lab.
+        lab: A record of ``state.lab_fields``.
+        step: The record of its last step. If it did not produce ``lab``, only the kind of the event is told.
+    """
+    action = int(lab["last_action"])
+    done = "the episode starts" if action < 0 else sentence(params, action)
+    event, settled = Event(int(lab["last_event"])), 0.0
+    parts = [f"{_general(event)}."]
+    if is_fresh(lab, step):
+        settled = float(step["settled"])
+        parts = [_outcome(params, lab, step, event)]
+        if params.gate.enabled:
+            parts += _decisions(params, lab, step) + _corrected(params, lab, step)
+        if step["debt_interest"] >= 0.005:
+            parts.append(f"Interest adds {step['debt_interest']:.2f} bits of debt.")
+        if params.energy.enabled and step["closed"]:
+            parts += _income(params, step) + _price_reviews(step)
+    return done[0].upper() + done[1:], " ".join(parts + _afterwards(params, lab, settled))
+
+
+def is_fresh(lab: Any, step: Any) -> bool:
+    """Return whether ``step`` produced this record; after a reset or ``set_state`` it did not."""
+    closed = lab["slot"] == 0
+    return bool(
+        lab["last_action"] >= 0
+        and step["action"] == lab["last_action"]
+        and step["heartbeat"] == lab["heartbeat"] - closed
+        and (closed or step["slot"] == lab["slot"] - 1)
+        and step["episode"] == lab["episode"]
+    )
+
+
+def _general(event: Event) -> str:
+    return OUTCOMES.get(event, event.name.capitalize())
+
+
+def _outcome(params: LabParams, lab: Any, step: Any, event: Event) -> str:
+    if event is Event.NOT_EXECUTED and step["obstacle"] != Obstacle.NONE:
+        return f"Not executed: {_obstacle(params, step)}."
+    elif event is Event.DEFERRED:
+        cost, left = in_units(step["energy_cost"]), in_units(step["energy_before"])
+        told = f"Deferred: too dear, {cost} energy with {left} left."
+        if step["discomfort"] == Deferral.INSUFFICIENT_ENERGY:
+            felt, verb = int(step["similar_deferrals"]) + 1, verb_words(step["deferred_verb"])
+            told += f" Worth {step['deferred_value']:.2f} bits, so discomfort over {verb} rises to {felt}."
+        return told
+    elif event is Event.REFLECTED:
+        door = "The hour ends before a proposal" if step["closed"] else "Now a proposal may be filed"
+        return f"This hour's energy: {intents(lab['intents_shown'])}. {door}."
+    elif event is Event.PROPOSED:
+        low, high, price = (in_units(step[f"proposed_{of}"]) for of in ("low", "high", "price"))
+        return (
+            f"Asked for {verb_words(step['proposed_verb'])} at {low} to {high} instead of {price}, deferred in "
+            f"{plural(int(step['similar_deferrals']), 'hour')}; reviewed in {params.proposals.review_heartbeats} h."
+        )
+    uses = params.energy.enabled and step["energy_spent"]
+    spent = f", {in_units(step['energy_spent'])} energy" if uses else ""
+    return f"{_result(params, lab, step, event)}{spent}."
+
+
+def _result(params: LabParams, lab: Any, step: Any, event: Event) -> str:
+    """Return the outcome of an action that was executed or refused, without the final full stop."""
+    owed = f", {step['debt_added']:.2f} bits of new debt" if step["debt_added"] >= 0.005 else ""
+    gain = bits(step["gain"]) if step["gain"] < 0 else f"{step['gain']:.2f}"
+    if event is Event.EXPLORED:
+        return f"Learnt {gain} of {step['claim']:.2f} bits claimed{owed}; {_wells(params, step)}"
+    elif event is Event.CALIBRATED:
+        repaid = f"repaid {step['debt_repaid']:.2f} of debt"
+        return f"Learnt {gain} bits about the instrument, {repaid}; {_wells(params, step)}"
+    elif event is Event.PUBLISHED:
+        right, verdict = "right" if step["right"] else "wrong", verdict_on(params, lab, step)
+        paid = f"{bits(step['published_bits'] - step['decided_bits'])} bits{owed}"
+        return f"{verdict}; it is {right}, {paid}" if verdict else f"Accepted, and {right}: {paid}"
+    elif event in (Event.SUBMITTED, Event.REJECTED):
+        return (verdict_on(params, lab, step) or _general(event)) + owed
+    elif event is Event.REFUSED:
+        return f"Refused: {_refusal(params, step)}. The heartbeat is lost"
+    return _general(event)
+
+
+def _wells(params: LabParams, step: Any) -> str:
+    """Return the wells of an experiment, with the number charged if debt raised it."""
+    verb, wells = Verb(action_table(params)[step["action"]]["verb"]), int(step["wells_charged"])
+    base = getattr(params.plates, VERBS[verb].name).wells
+    return f"{base} wells" if wells == base else f"{base} wells charged as {wells}"
+
+
+def _refusal(params: LabParams, step: Any) -> str:
+    reason = Refusal(int(step["refusal"]))
+    if reason is Refusal.EPISTEMIC_DEBT_ACTION_BLOCKED:
+        return f"debt of {step['debt_before']:.2f} bits is above {params.debt.threshold:g}, only calibration runs"
+    elif reason is Refusal.EPISTEMIC_DEBT_BUDGET_EXCEEDED:
+        return f"it would cost {step['inflated_cost']:.4g} wells, with {step['wells_before']} left"
+    return f"it would leave too few of {step['wells_before']} wells for a calibration"
+
+
+def _obstacle(params: LabParams, step: Any) -> str:
+    evidence = plural(params.proposals.evidence_heartbeats, "hour")
+    return {
+        Obstacle.CONTEXT_NOT_ALLOWED: _user_is_away(params),
+        Obstacle.ALREADY_PUBLISHED: "it is published already",
+        Obstacle.NO_REFLECTION: "a proposal must follow a reflection in the same hour",
+        Obstacle.NO_EVIDENCE: f"it takes deferrals of one verb in {evidence}",
+        Obstacle.INSUFFICIENT_ENERGY: "too dear",
+        Obstacle.UNDER_REVIEW: "a finding on it is under review",
+    }[Obstacle(int(step["obstacle"]))]
+
+
+def _income(params: LabParams, step: Any) -> list[str]:
+    """Return the income, leak and loss as a heartbeat closed, and hoarding if recorded."""
+    leaked = plain(leakage)(int(step["energy_before"] - step["energy_spent"]), params.energy.leak)
+    kept = int(step["energy_gained"]) + leaked
+    lost = in_thousandths(params.energy.regeneration) - kept
+    leak = f", {in_units(leaked)} leaked" if leaked else ""
+    at_cap = f", {in_units(lost)} lost at the cap" if lost else ""
+    told = [f"Energy +{in_units(kept)}{leak}{at_cap}."]
+    if step["discomfort"] == Deferral.HOARDING:
+        told.append(f"Hoarding: {verb_words(step['deferred_verb'])} was at hand.")
+    return told
+
+
+def _price_reviews(step: Any) -> list[str]:
+    """Return the decisions on proposals as a heartbeat closed."""
+    told = []
+    for verb in np.flatnonzero(step["reviewed"]).tolist():
+        old, new = (in_units(step[price][verb]) for price in ("old_price", "new_price"))
+        approved = f"Approved: {verb_words(verb)} now {new}, was {old}."
+        told.append(f"The proposal for {verb_words(verb)} is declined." if old == new else approved)
+    return told
+
+
+def _afterwards(params: LabParams, lab: Any, settled: float) -> list[str]:
+    """Return further events of the heartbeat: the end of the episode, or a new reagent lot."""
+    end = EndReason(int(lab["end_reason"]))
+    if end is not EndReason.RUNNING:
+        bill = f": {settled:.2f} bits of debt settled" if settled >= 0.005 else ""
+        dropped = " Pending reviews are dropped." if lab["decision_at"].any() else ""
+        return [f"{ENDINGS[end]}{bill}.{dropped}"]
+    if lab["heartbeat"] > 0 and not lab["slot"] and lot_hours(params, lab) == params.assay.lot_heartbeats:
+        return ["A new reagent lot: the instrument is unknown again."]
+    return []
+
+
+# -- verdicts
+
+
+def policy_word(name: str) -> str:
+    """Return the short name of a policy: ``P20`` for ``adaptive.P20.v1``."""
+    return name.split(".")[1] if name.count(".") > 1 else name
+
+
+def verdict_on(params: LabParams, lab: Any, step: Any) -> str:
+    """Return the verdict on a step's finding and its reason, without the full stop; empty if none was judged."""
+    if not params.gate.enabled or step["verdict"] == Verdict.NONE:
+        return ""
+    verdict = ("Accepted", "Under review", "Rejected")[step["verdict"]]
+    wait = f" for {params.gate.review_heartbeats} h" if step["event"] == Event.SUBMITTED else ""
+    plates = int(lab["experiments"][action_table(params)[step["action"]]["compound"]])
+    score = int(step["adequacy"]) if params.adequacy.enabled else UNWEIGHED
+    decider = weigh(params, int(step["gate_verdict"]), score, plates).decided_by
+    by_gate = "no experiment was run on it" if decider == NO_PLATE else _by_gate(params, step)
+    reason = f"{by_gate} ({policy_word(policies_of(params)[step['policy']].name)})"
+    if score != UNWEIGHED and decider != NO_PLATE:
+        shadow = "" if params.adequacy.enforced else ", not enforced"
+        reason = {
+            "adequacy": _by_words(step, plates),
+            "both": f"{reason}, and {_by_words(step, plates)}",
+        }.get(decider, f"{reason}, words score {score}{shadow}")
+    return f"{verdict}{wait}: {reason}"
+
+
+def _by_gate(params: LabParams, step: Any) -> str:
+    """Return the reason for the gate's own verdict: ``0.053 unexplained, at most 0.067``."""
+    policy, verdict = policies_of(params)[step["policy"]], VERDICTS[step["gate_verdict"]]
+    energy = int(step["gap" if params.gate.by_gap else "residual"]) / MILLION
+    limits = {
+        "accept": f"at most {policy.tau_accept:.3f}",
+        "reject": f"above {policy.tau_review:.3f}",
+        "review": f"between {policy.tau_accept:.3f} and {policy.tau_review:.3f}",
+    }[verdict]
+    if verdict == "review" and step["unsupported"] and energy <= policy.tau_accept:
+        limits = "but a number is missing"
+    return f"{energy:.3f} unexplained, {limits}{'' if params.gate.enforced else ', not enforced'}"
+
+
+def _by_words(step: Any, plates: int) -> str:
+    """Return adequacy's reason: ``its words are definitive, with one plate behind them (score 3)``."""
+    words, slash, _ = RULES[step["rule"]].partition("/")
+    behind = PLATES_BEHIND[plates] if plates < len(PLATES_BEHIND) else plural(plates, "plate")
+    said = f"its words are {words}, with {behind} behind them" if slash else "it claims nothing"
+    return f"{said} (score {int(step['adequacy'])})"
+
+
+def _decisions(params: LabParams, lab: Any, step: Any) -> list[str]:
+    """Return the reviews decided as the heartbeat closed, and a change of policy."""
+    told = []
+    for m, name in enumerate(params.assay.compounds):
+        if int(step["approved"]) >> m & 1:
+            right = "right" if lab["submitted_class"][m] == lab["potency"][m] else "wrong"
+            told.append(f"The reader approved {name}, which is {right}.")
+        elif int(step["declined"]) >> m & 1:
+            told.append(f"The reader declined {name}: not licensed.")
+    if step["approved"]:
+        told.append(f"Paid: {step['decided_bits']:+.2f} bits.".replace("-", "−"))
+    now, calm = policy_word(policies_of(params)[int(lab["strictness"])].name), params.gate.calm_heartbeats
+    if params.gate.governance and step["incident"]:
+        told.append(f"A published error: the gate is at {now}.")
+    elif params.gate.governance and step["closed"] and lab["calm"] == 0 and lab["heartbeat"] >= calm:
+        told.append(f"The gate relaxes to {now}.")
+    return told
+
+
+def _corrected(params: LabParams, lab: Any, step: Any) -> list[str]:
+    """Return the correction after an error, preceded by the error itself unless governance reports it."""
+    known = corrections_of(params)
+    if not step["incident"] or not known or lab["correction"] < 0:
+        return []
+    error = [] if params.gate.governance else ["A published error."]
+    return [*error, f"You are told: {known[lab['correction']].text}"]
