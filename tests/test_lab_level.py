@@ -273,33 +273,6 @@ def test_a_state_whose_findings_were_never_scored_is_refused():
     refused(env, other.get_state())
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [("correction", 6), ("correction", -2), ("submitted_rule", 17), ("submitted_rule", -2)],
-)
-def test_a_state_with_codes_that_there_are_not_is_refused(name, wrong):
-    env = lived({})
-    state = env.get_state()
-    state[name] = wrong
-    refused(env, state)
-
-
-def test_a_state_of_a_lab_with_more_corrections_is_no_error_later():
-    """A lab where scores of 3 come out has one correction more: its last code is none of another lab's."""
-    other = LabEnv({**TALKATIVE, "adequacy": {"reject_from": 4}}, preset="lab")
-    other.reset(seed=1)
-    state = other.get_state()
-    known = [name for name in other.observation_fields if name.startswith("correction/")]
-    state["correction"] = len(known) - 1
-    other.set_state(state)
-    assert (
-        other.correction == {row.id: row.text for row in corrections()}[known[-1].removeprefix("correction/")]
-    )
-    env = LabEnv(TALKATIVE, preset="lab")
-    env.reset(seed=1)
-    refused(env, state)
-
-
 # -- what is marked ------------------------------------------------------------------------------
 
 SHADOWS = {

@@ -505,27 +505,3 @@ def misfit(path):
         load_measured(path)
     assert "don't fit their description" in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_a_state_without_pages_is_refused_where_there_is_a_gate():
-    """All zeros would be a page of readouts nobody made, and findings of energy 0."""
-    debt, gate = LabEnv(), LabEnv(preset="gate")
-    for env in (debt, gate):
-        env.reset(seed=1)
-        for m in range(8):
-            env.step(4 + 8 * m)
-    kept = gate.get_state()
-    with pytest.raises(ValueError, match="of a lab with the same parameters"):
-        gate.set_state(debt.get_state())
-    for name, wrong in (
-        ("page", 12),
-        ("fit_class", 8),
-        ("fit_strength", 4),
-        ("strictness", 0),
-        ("measured_class", -2),
-    ):
-        state = gate.get_state()
-        state[name] = wrong
-        with pytest.raises(ValueError, match=rf"^state: {name}.*: got {wrong}; allowed: "):
-            gate.set_state(state)
-    assert gate.get_state().tobytes() == kept.tobytes()

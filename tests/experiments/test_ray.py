@@ -28,7 +28,7 @@ class Resting:
 CONFIG = """
 name: ray
 env: Solvent/Debt-v0
-agents: [honest, resting:Resting]
+agents: [honest, on_ray:Resting]
 train:
   ppo: {n_timesteps: 1024, n_envs: 16, n_steps: 8, batch_size: 128, n_epochs: 1}
 evaluation: {episodes: 10, trace_episodes: 5}
@@ -41,7 +41,7 @@ def test_ray_leaves_the_same_results(tmp_path: Path) -> None:
     from solvent_experiments.ray import RayPool
 
     (tmp_path / "hyperparameters").symlink_to(CONFIGS / "hyperparameters")
-    (tmp_path / "resting.py").write_text(RESTING)
+    (tmp_path / "on_ray.py").write_text(RESTING)
     (tmp_path / "ray.yaml").write_text(CONFIG)
     experiment = load_experiment(tmp_path / "ray.yaml")
     killed: list[int] = []
