@@ -112,8 +112,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     ):
         return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    skipped = [r for r in reporter.stats.get("skipped", []) if "public_data" in getattr(r, "keywords", ())]
-    ran = [r for r in reporter.stats.get("passed", []) if "public_data" in r.keywords]
+    skipped, ran = (
+        [
+            r
+            for r in reporter.stats.get(outcome, [])
+            if "public_data" in dict(getattr(r, "user_properties", ()))
+        ]
+        for outcome in ("skipped", "passed")
+    )
     if skipped or not ran:
         reporter.write_line(f"published data: {len(ran)} tests ran, {len(skipped)} skipped; all had to run")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
