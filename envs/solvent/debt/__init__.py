@@ -15,8 +15,7 @@ The rules are the functions of ``solvent.lab.mechanisms.debt``, which the lab ru
 """
 
 from solvent.debt.controller import CALIBRATION_TEMPLATES, EpistemicController
-from solvent.debt.log import append_refusals_jsonl, log_refusal, read_refusals_jsonl
-from solvent.lab.mechanisms.debt import RefusalEvent
+from solvent.debt.log import RefusalEvent, append_refusals_jsonl, log_refusal, read_refusals_jsonl
 
 __all__ = [
     "CALIBRATION_TEMPLATES",

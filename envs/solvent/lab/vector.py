@@ -57,7 +57,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             ledger_path: Log of refusals, with the lab's index in ``design_id``.
             discomfort_path: Log of deferrals.
             proposals_path: Log of proposals and their reviews.
-            verdicts_path: Log of verdicts, review decisions and published errors.
+            verdicts_path: Log of verdicts and review decisions.
             detailed_info: Add claim, gain, costs and the parts of the reward to the infos.
             copy: Return copies of observations and masks; if false, views that the next step overwrites.
 
@@ -173,13 +173,13 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         batch = self.batch
         batch.step(chosen)
         steps = batch.steps
-        terminated, truncated = steps["terminated"].copy(), steps["truncated"].copy()
+        terminated = steps["terminated"].copy()
         return (
             self._shown(batch.observations),
             batch.rewards.copy(),
             terminated,
-            truncated,
-            self._infos(terminated | truncated),
+            np.zeros_like(terminated),
+            self._infos(terminated),
         )
 
     def _shown(self, array: NDArray[Any]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The mechanisms, one file each: settings, record fields, rules, effects, mask, observation, info and logs."""
+"""The mechanisms, one file each: settings, record fields, rules, effects, observation and info."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from solvent.lab.mechanisms import (
     energy,
     episode,
     gate,
-    governance,
     proposals,
     publication,
 )
@@ -27,6 +26,5 @@ MECHANISMS = (
     proposals.MECHANISM,
     gate.MECHANISM,
     adequacy.MECHANISM,
-    governance.MECHANISM,
 )
 """All mechanisms, in the order of their fields in a record."""
