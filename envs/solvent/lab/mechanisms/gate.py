@@ -312,9 +312,11 @@ def _energy(residual: Any) -> Any:
 def info(names: Names) -> tuple[Info, ...]:
     """Report the verdict on a finding with its reasons, and the reader's decision."""
 
+    name = names.policy.name if names.policy else ""
+
     def policy(residual: Any) -> Any:
         shape = np.shape(residual)
-        return np.full(shape, names.policy.name, object) if shape else names.policy.name
+        return np.full(shape, name, object) if shape else name
 
     return (
         Info("verdict", "verdict", "verdict", NO_VERDICT, _VERDICTS.__getitem__),
