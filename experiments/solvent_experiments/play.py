@@ -175,7 +175,7 @@ class Game:
     def act(self, action: int) -> None:
         """Run an action and show what came of it."""
         row, score = self.env.actions[action], float(self.env.batch.labs[0]["score"])
-        self._observation, _, terminated, truncated, info = self.env.step(action)
+        self._observation, _, terminated, _, info = self.env.step(action)
         step, lab = self.env.batch.steps[0], self.env.batch.labs[0]
         m, event = int(row["compound"]), Event(int(step["event"]))
         if event is Event.EXPLORED:
@@ -188,7 +188,7 @@ class Game:
             self._said[m] = f"{named} at {row['confidence']:g}" + (
                 ", rejected" if event is Event.REJECTED else ""
             )
-        if terminated or truncated:
+        if terminated:
             self.summary = info["episode_summary"]
         self._show()
 
@@ -199,7 +199,7 @@ class Game:
         if lab["debt"] > params.debt.threshold:
             topics += ["threshold", "repayment", "bankruptcy"]
         elif lab["wells"] < max(params.plates.screen.wells, params.plates.dmso.wells) * 2:
-            topics += ["reserve", "refusal"]
+            topics += ["refusal"]
         if params.energy.enabled:
             open_verbs = self.env.actions["verb"][self.env.action_masks().astype(bool)]
             if Verb.SCREEN not in open_verbs or Verb.PUBLISH_PUBLIC not in open_verbs:
@@ -237,6 +237,7 @@ class Game:
         refused = (
             ", ".join(f"{count} {reason}" for reason, count in summary["refusals"].items() if count) or "none"
         )
+        refused += f" ({summary['refusals_by_debt']} caused by debt)" if refused != "none" else ""
         self._say(
             f"Overclaims made {summary['debt_added']:.2f} bits of debt, interest {summary['debt_interest']:.2f}, "
             f"calibrations repaid {summary['debt_repaid']:.2f}, {summary['settled']:.2f} came off the score. Refusals: "

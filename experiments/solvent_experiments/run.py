@@ -355,7 +355,7 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
         return None
     episodes = evaluated.episodes | beside
     for name, events in evaluated.ledgers.items():
-        lines = [json.dumps(event.to_dict(), ensure_ascii=False) + "\n" for event in events]
+        lines = [json.dumps(event, ensure_ascii=False) + "\n" for event in events]
         write_atomically(unit.folder / name, "".join(lines))
     write_parquet(unit.traces, owned(evaluated.traces, unit.agent, unit.seed))
     write_parquet(unit.episodes, owned(episodes, unit.agent, unit.seed))

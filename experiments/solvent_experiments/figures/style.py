@@ -39,12 +39,8 @@ AGENTS = {
     **dict.fromkeys(("zero_claimer", "calibrator", "cheapest_first", "value_per_cost", "padder"), INDIGO),
 }
 """The colours of agents that are often seen together. Any other name has the colour of its hash."""
-REASONS = {
-    "epistemic_debt_action_blocked": ("debt above the threshold", OCHRE),
-    "epistemic_debt_budget_exceeded": ("cost above the wells left", LAVENDER),
-    "insufficient_budget_for_epistemic_recovery": ("no reserve for a calibration", ROSE),
-}
-"""Reason of a refusal -> its name in figures, and its colour."""
+BY_DEBT, OTHERWISE = ("caused by debt", OCHRE), ("would not run at zero debt either", LAVENDER)
+"""Causes of refusals: their names in figures, and their colours."""
 VERDICT_COLOURS = dict(zip(VERDICTS, (TEAL, LAVENDER, OCHRE), strict=True))
 INTENT_COLOURS = dict(zip(INTENTS, (LAVENDER, MINT, TEAL, OCHRE, ROSE), strict=True))
 

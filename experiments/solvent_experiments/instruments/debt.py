@@ -85,8 +85,7 @@ def run(
     while not ended:
         mask = info["action_mask"] if "refusal" in info else _mask_without_refusals(lab)
         show_labs(chooser, lab.batch.get_labs(), params)
-        observation, _, terminated, truncated, info = lab.step(act_one(chooser, observation, mask))
-        ended = terminated or truncated
+        observation, _, ended, _, info = lab.step(act_one(chooser, observation, mask))
         _print_cycle(lab, info, console)
     episode = info["episode_summary"]
     refused = sum(episode["refusals"].values())

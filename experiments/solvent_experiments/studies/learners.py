@@ -7,13 +7,12 @@ good policy is hardly ever blocked by itself.
 
 from __future__ import annotations
 
-from solvent_experiments.studies.awareness import PAIRS
+from solvent_experiments.studies.awareness import LAB, PAIRS
 from solvent_experiments.studies.blocked import enough, indebted
-from solvent_experiments.studies.corrections import READ
 from solvent_experiments.studies.study import ENFORCED, TRACKED, Arm, Compare, Play, Study
 
 GATE = Arm("gate", "Gate", env="Solvent/Gate-v0")
-LEARNERS = {"Debt": ENFORCED, "Energy": PAIRS["Energy"][0], "Gate": GATE, "Lab": READ}
+LEARNERS = {"Debt": ENFORCED, "Energy": PAIRS["Energy"][0], "Gate": GATE, "Lab": LAB}
 
 
 def beside(level: str, script: str) -> Play:

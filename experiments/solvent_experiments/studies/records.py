@@ -1,4 +1,4 @@
-"""Tables of plays, by kind: one row per episode, claim, episode of a career, or lab that debt was put into.
+"""Tables of plays, by kind: one row per episode, claim, or lab that debt was put into.
 
 The *quantile* of a claim is its place in the forecast distribution of the gain: the probability of a smaller gain plus
 half of that of an equal one. The newsvendor's best claim is a quantile, and it reveals the agent's price of debt.
@@ -19,8 +19,7 @@ from solvent import LabParams, LabVectorEnv
 from solvent.lab.actions import action_table
 from solvent.lab.codes import VERDICTS, Event
 from solvent.lab.columns import episode_columns
-from solvent.lab.mechanisms.debt import decide
-from solvent.lab.tables import debt_rules
+from solvent.lab.mechanisms.debt import debt_rules, should_refuse
 from solvent.lab.verbs import EXPERIMENTS
 from solvent_agents import find_agent, rollout
 from solvent_agents.agent import Actions, Agent, show_labs
@@ -34,8 +33,6 @@ from solvent_experiments.folder import Columns, flatten, joined, owned, write_pa
 from solvent_experiments.studies.study import Budget, Play, StudyData, lab_of
 
 BATCH = 256
-CAREER, SETTLING_IN = 8, 2
-"""Number of episodes in a career, and of those at its start that are left out: the first has no debt from before."""
 LEFT = (10, 6, 3)
 """Heartbeats that a lot has left when debt is put into a lab."""
 OWED = 0.5
@@ -81,9 +78,9 @@ def walk(
         debt: NDArray[Any] = envs.batch.labs["debt"].copy()
         actions = np.zeros(len(seeds), np.int64)
         actions[:] = overrule(labs, agent.act(seen, masks))
-        observations, _, terminated, truncated, infos = envs.step(actions)
+        observations, _, terminated, _, infos = envs.step(actions)
         masks = np.array(infos["action_mask"], np.bool_)
-        yield Step(seen, debt, actions, terminated | truncated, observations, envs)
+        yield Step(seen, debt, actions, terminated, observations, envs)
 
 
 def _batches(seeds: Sequence[int]) -> list[NDArray[np.int64]]:
@@ -103,8 +100,8 @@ def episodes(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
 
 def out_of_wells(params: LabParams, wells: int, debt: float) -> bool:
     """Return whether the rules would refuse a screen for lack of wells."""
-    *_, by_cost, by_reserve = decide(debt_rules(params), debt, params.plates.screen.wells, wells, False)
-    return bool(by_cost or by_reserve)
+    *_, by_cost = should_refuse(debt_rules(params), debt, params.plates.screen.wells, wells, False)
+    return bool(by_cost)
 
 
 def longest_runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -114,33 +111,6 @@ def longest_runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
         running = (running + 1) * column
         longest = np.maximum(longest, running)
     return longest
-
-
-def careers(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """Return ``CAREER`` consecutive episodes of each of the first labs, ``len(seeds)`` in all.
-
-    ``number`` counts a lab's episodes from 0; ``owed_before`` is an episode's initial debt in bits.
-    """
-    labs = np.asarray(seeds[: max(1, len(seeds) // CAREER)])
-    number = np.zeros(len(labs), np.int64)
-    owed = np.zeros(len(labs))
-    parts: list[Columns] = []
-    for step in walk(agent, params, labs.tolist()):
-        ended = np.flatnonzero(step.ended & (number < CAREER))
-        if len(ended):
-            columns = flatten(episode_columns(params, step.envs.batch.finals, ended))
-            place: Columns = {
-                "episode_seed": labs[ended],
-                "number": number[ended],
-                "settled_in": (number[ended] >= SETTLING_IN).astype(np.int64),
-                "owed_before": owed[ended].copy(),
-            }
-            parts.append(place | columns)
-            number[ended] += 1
-            owed[ended] = step.envs.batch.labs["debt"][ended]
-        if (number >= CAREER).all():
-            break
-    return joined(parts)
 
 
 def claims(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
@@ -158,7 +128,7 @@ def claims_in_debt(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Col
     def put(chosen: NDArray[np.int64], labs: NDArray[Any]) -> bool:
         now = (labs["heartbeat"] % lot == lot // 3) & (labs["slot"] == 0)
         debt = np.take(DEBTS, chosen + labs["heartbeat"] // lot, mode="wrap")
-        labs["debt_at_start"] += np.where(now, debt - labs["debt"], 0.0)
+        labs["debt_added"] += np.where(now, debt - labs["debt"], 0.0)
         labs["debt"] = np.where(now, debt, labs["debt"])
         return bool(now.any())
 
@@ -214,17 +184,14 @@ def _forecasts(taken: NDArray[Any], seen: Any, forecaster: Forecaster) -> Column
 
 
 def judged(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """Return a row for each episode of a lab with a gate, with counts of its findings by truth and verdict.
-
-    ``gap_differs`` counts the findings whose gap is not their energy.
-    """
+    """Return a row for each episode of a lab with a gate, with counts of its findings by truth and verdict."""
     return joined([_judged(agent, params, batch) for batch in _batches(seeds)])
 
 
 def _judged(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
     running = np.ones(len(seeds), np.bool_)
     names = [f"{truth}_{verdict}" for truth in ("right", "wrong") for verdict in VERDICTS]
-    columns: Columns = {name: np.zeros(len(seeds), np.int64) for name in (*names, "gap_differs")}
+    columns: Columns = {name: np.zeros(len(seeds), np.int64) for name in names}
     columns |= {name: np.zeros(len(seeds)) for name in ("return", "accepted", "wrong")}
     table = action_table(params)
     potency: NDArray[Any] | None = None
@@ -237,7 +204,6 @@ def _judged(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Column
         for truth, told in (("right", right), ("wrong", ~right)):
             for code, verdict in enumerate(VERDICTS):
                 columns[f"{truth}_{verdict}"] += found & told & (steps["verdict"] == code)
-        columns["gap_differs"] += found & (steps["gap"] != steps["residual"])
         ended = np.flatnonzero(running & step.ended)
         if len(ended):
             finals = episode_columns(params, step.envs.batch.finals, ended)
@@ -247,23 +213,6 @@ def _judged(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Column
         if not running.any():
             break
     return {"episode_seed": seeds, **columns}
-
-
-def words(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """Return a row for each episode: findings under a correction and without one, and those that words outrun."""
-    columns = rollout.episodes(agent, params, seeds, trace=True)
-    trace = columns.pop("trace")
-    found = trace["wording"] >= 0
-    outrun = found & (trace["adequacy"] >= params.adequacy.review_from)
-    corrected = np.roll(trace["correction"], 1, axis=1) >= 0  # the correction in force before the action
-    counts = {
-        "corrected": found & corrected,
-        "corrected_outrun": outrun & corrected,
-        "other": found & ~corrected,
-        "other_outrun": outrun & ~corrected,
-    }
-    counted = {name: marked.sum(axis=1) for name, marked in counts.items()}
-    return {"episode_seed": columns.pop("seed"), **flatten(columns), **counted}
 
 
 def indebted(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
@@ -296,7 +245,7 @@ def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: i
 
     def put(labs: NDArray[Any]) -> bool:
         now = running & due & (labs["heartbeat"] == third_lot - left)
-        labs["debt_at_start"][now] += threshold + OWED - labs["debt"][now]
+        labs["debt_added"][now] += threshold + OWED - labs["debt"][now]
         labs["debt"][now] = threshold + OWED
         due[now] = False
         return bool(now.any())
@@ -326,9 +275,7 @@ RECORDS: Mapping[str, Callable[[Any, LabParams, Sequence[int]], Columns]] = {
     "episodes": episodes,
     "claims": claims,
     "claims_in_debt": claims_in_debt,
-    "careers": careers,
     "judged": judged,
-    "words": words,
     "indebted": indebted,
     "waiting": waiting,
 }

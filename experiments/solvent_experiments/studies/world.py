@@ -19,10 +19,9 @@ DEGENERATE = (
     *("spammer", "definitive", "end_game_liar", "never_calibrates", "calibrates_when_blocked"),
 )
 NO_VOICE: Mapping[str, Any] = {"proposals": {"enabled": False}}
-UNPAID = {"enforced": False, "uncalibrated_licence": 1.0}
 MECHANISMS: tuple[tuple[str, str, tuple[str, ...], Mapping[str, Any], Mapping[str, Any]], ...] = (
-    ("debt", "debt", ("max_claimer",), {"debt": UNPAID}, {"repay_worth": 1e9}),
-    ("licence", "debt", ("zero_claimer",), {"debt": {"licence": "gained"}}, {}),
+    ("debt", "debt", ("max_claimer",), {"debt": {"enforced": False}}, {}),
+    ("licence", "debt", ("zero_claimer",), {}, {}),
     ("lots and calibrations", "debt", ("never_calibrates",), {"assay": {"lot_heartbeats": 42}}, {}),
     ("energy", "energy", ("value_per_cost",), {"energy": {"enabled": False}, **NO_VOICE}, {}),
     ("voice", "proposals", (), NO_VOICE, {}),
@@ -61,8 +60,9 @@ def properties(level: str) -> Iterator[Compare]:
                 yield paired(
                     f"{script} ignores {says}: less honest, plus 1", play(level, script), honest, -1, plus=1.0
                 )
-            without = play(level, "honest", f"no {says}", off, **settings)
-            yield paired(f"honest without {says}", without, honest, 0)
+            if off:
+                without = play(level, "honest", f"no {says}", off, **settings)
+                yield paired(f"honest without {says}", without, honest, 0)
     if lab.proposals.enabled:
         silent = play(level, "honest", "prices wrong silent", WRONG_PRICES, speaks=False)
         heard = play(level, "honest", "prices wrong", WRONG_PRICES)

@@ -311,7 +311,6 @@ def _energy(residual: Any) -> Any:
 
 def info(names: Names) -> tuple[Info, ...]:
     """Report the verdict on a finding with its reasons, and the reader's decision."""
-
     name = names.policy.name if names.policy else ""
 
     def policy(residual: Any) -> Any:
