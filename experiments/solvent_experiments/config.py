@@ -144,7 +144,6 @@ class LanguageModel(_Strict):
     log: str
     model: str
     beliefs: bool = True
-    corrections: bool = True
     explanation: bool = True
 
 

@@ -52,9 +52,8 @@ WORDS = dict(zip(SCORES, ("score\n0", "1", "2", "3"), strict=True))
 
 CAPTIONS = {
     "results": "Score and return are interquartile means, with a 95 % bootstrap interval over training seeds and "
-    "episodes; the other columns are per-episode means. By debt: refusals that would have run at zero debt. Wrong findings "
-    "are among the accepted. A trained policy takes "
-    "its most probable action in evaluations.",
+    "episodes; the other columns are per-episode means. By debt: refusals that would have run at zero debt. Wrong "
+    "findings are among the accepted. A trained policy takes its most probable action in evaluations.",
     "energy": "Per-episode means. Lost: income above the cap. Deferred: not executed for lack of energy. Felt: "
     "deferrals that were worth taking, at most one of a kind per heartbeat. Away: not executed because the user was "
     "away.",
