@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
+import types
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -11,6 +13,7 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box, Discrete
+from gymnasium.wrappers import TimeLimit
 from numpy.typing import NDArray
 
 from solvent.lab.actions import action_table, sentence
@@ -29,6 +32,8 @@ __all__ = ["RENDER_MODES", "LabEnv"]
 RENDER_MODES = ["human", "rgb_array", "ansi"]
 
 EXPLORED = int(Event.EXPLORED)
+MOST_WRAPPERS = 16
+"""Calls between a lab's ``reset`` and that of a ``TimeLimit`` around it."""
 
 
 class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
@@ -124,28 +129,31 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode: got {render_mode!r}; allowed: {', '.join(RENDER_MODES)}")
-        self.params = resolve_params(params, preset)
         self.render_mode = render_mode
-        self.ledgers = Ledgers(
-            self.params,
-            {
-                "refusals": ledger_path,
-                "discomfort": discomfort_path,
-                "proposals": proposals_path,
-                "verdicts": verdicts_path,
-            },
-        )
-        self.names = names_of(self.params)
-        self._log = ToolLog(self.params)
-        self._writes_pages = "gate" in self.names.active
-        self._contaminated = bool(self.params.unenforced)
         self.detailed_info = detailed_info
+        self._paths = {
+            "refusals": ledger_path,
+            "discomfort": discomfort_path,
+            "proposals": proposals_path,
+            "verdicts": verdicts_path,
+        }
+        self._asked = resolve_params(params, preset)
+        self._build(self._asked)
         self.actions = action_table(self.params)
         self.observation_fields = observation_fields(self.params)
         self.action_space = Discrete(len(self.actions))
         self.observation_space: Box = observation_space(self.params)  # type: ignore[assignment]
-        self.batch = LabBatch(self.params, 1)
         self._action = np.zeros(1, np.int64)
+
+    def _build(self, params: LabParams) -> None:
+        """Make everything that depends on the horizon, which a ``TimeLimit`` around the lab may shorten."""
+        self.params = params
+        self.ledgers = Ledgers(params, self._paths)
+        self.names = names_of(params)
+        self._log = ToolLog(params)
+        self._writes_pages = "gate" in self.names.active
+        self._contaminated = bool(params.unenforced)
+        self.batch = LabBatch(params, 1)
         self._renderer: Any = None
         self._bind()
 
@@ -164,6 +172,11 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         seed = resolve_seed("seed", seed)
         if options:
             raise ValueError(f"options: got {', '.join(map(repr, options))}; allowed: none")
+        wanted = self._asked.within(_time_limit())
+        if wanted != self.params:
+            key = self.batch.labs["key"].copy()
+            self._build(wanted)
+            self.batch.labs["key"] = key  # the stream continues
         super().reset(seed=seed, options=options)
         self.batch.begin([seed], np.ones(1, np.bool_), self.np_random)
         self._log.clear()
@@ -305,3 +318,20 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._bind()
+
+
+def _time_limit() -> int | None:
+    """Return the limit of a ``TimeLimit`` through which ``reset`` was called, or None.
+
+    ``gymnasium.make(..., max_episode_steps=N)`` wraps a lab without telling it. Cut off from outside, an episode would
+    end before its debt is settled; so the lab takes the limit as its own horizon.
+    """
+    frame: types.FrameType | None = sys._getframe(2)  # the caller of ``reset``
+    for _ in range(MOST_WRAPPERS):
+        if frame is None:
+            return None
+        wrapper = frame.f_locals.get("self")
+        if isinstance(wrapper, TimeLimit):
+            return int(wrapper._max_episode_steps)
+        frame = frame.f_back
+    return None

@@ -37,6 +37,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         params: LabParams | Mapping[str, Any] | None = None,
         *,
         preset: str = "default",
+        max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         ledger_path: str | os.PathLike[str] | None = None,
@@ -52,6 +53,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             num_envs: Number of labs.
             params: Parameters, or a mapping of changes to the preset.
             preset: Name of a preset, see ``LabEnv``.
+            max_episode_steps: Shortens the horizon to so many steps, in whole heartbeats; None keeps it.
             autoreset_mode: ``NEXT_STEP`` or ``SAME_STEP``; also in ``metadata["autoreset_mode"]``.
             render_mode: ``rgb_array``, ``ansi`` or None; ``render`` returns one frame per lab.
             ledger_path: Log of refusals, with the lab's index in ``design_id``.
@@ -78,7 +80,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         }
         self.autoreset_mode = mode  # where SyncVectorEnv has it
         self.num_envs = num_envs
-        self.params = resolve_params(params, preset)
+        self.params = resolve_params(params, preset).within(max_episode_steps)
         self.render_mode = render_mode
         self.ledgers = Ledgers(
             self.params,
