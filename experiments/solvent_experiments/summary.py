@@ -26,7 +26,7 @@ from solvent_experiments.statistics import (
 )
 from solvent_experiments.table import Table
 
-ORACLE = "oracle"
+HONEST = "honest"
 WITH_INTERVALS = ("debt", "refusals")
 SCORES = ("adequacy_0", "adequacy_1", "adequacy_2", "adequacy_3")
 """Numbers of findings whose words scored 0 to 3."""
@@ -92,14 +92,14 @@ class Row:
 def summary(episodes: Columns, params: LabParams) -> list[Row]:
     """Return a row for each agent, best first.
 
-    The return is also given as a share of the prior entropy, of the optimum where it is known, and of the oracle's
-    return if it is among the agents.
+    The return is also given as a share of the prior entropy, of the optimum where it is known, and of the honest
+    script's return if it is among the agents.
     """
     from solvent_agents.exact.optimum import known_optimum
 
     optimum = known_optimum(params)
-    oracle = groups_of(episodes, ORACLE, "return")
-    compared = bool(oracle) and interquartile_mean(np.concatenate(oracle)) > 0.0
+    honest = groups_of(episodes, HONEST, "return")
+    compared = bool(honest) and interquartile_mean(np.concatenate(honest)) > 0.0
     rows = []
     for agent in map(str, dict.fromkeys(episodes["agent"])):
         returns = groups_of(episodes, agent, "return")
@@ -118,7 +118,7 @@ def summary(episodes: Columns, params: LabParams) -> list[Row]:
         if optimum:
             measured["optimum_share"] = _over(mean_interval(returns), optimum)  # an optimum is a mean
         if compared:
-            measured["oracle_share"] = Interval(1.0, 1.0, 1.0) if agent == ORACLE else ratio(returns, oracle)
+            measured["honest_share"] = Interval(1.0, 1.0, 1.0) if agent == HONEST else ratio(returns, honest)
         rows.append(Row(agent, len(returns), sum(map(len, returns)), measured))
     return sorted(rows, key=lambda row: -row.score.value)
 

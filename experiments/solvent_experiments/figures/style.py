@@ -31,12 +31,12 @@ CATEGORIES = TEAL, OCHRE, LAVENDER, MINT, ROSE = ("#10B8A8", "#D0A038", "#B098F0
 
 AGENTS = {
     **dict.fromkeys(("ppo",), BLUE),
-    **dict.fromkeys(("honest", "adequate"), GREEN),
-    **dict.fromkeys(("oracle", "planner", "exact"), BLACK),
+    **dict.fromkeys(("honest",), GREEN),
+    **dict.fromkeys(("planner", "exact"), BLACK),
     **dict.fromkeys(("random", "random_masked", "hermit"), MAUVE),
     **dict.fromkeys(("max_claimer", "definitive", "overreacher", "spammer"), RED),
     **dict.fromkeys(("surfer", "surfer_1.0", "surfer_0.5", "hoarder", "premature", "hedger"), WINE),
-    **dict.fromkeys(("zero_claimer", "calibrator", "cheapest_first", "value_per_cost", "padder"), INDIGO),
+    **dict.fromkeys(("zero_claimer", "calibrator", "spender", "fabricator", "launderer"), INDIGO),
 }
 """The colours of agents that are often seen together. Any other name has the colour of its hash."""
 BY_DEBT, OTHERWISE = ("caused by debt", OCHRE), ("would not run at zero debt either", LAVENDER)

@@ -2,8 +2,7 @@
 
 The *quantile* of a claim is its place in the forecast distribution of the gain: the probability of a smaller gain plus
 half of that of an equal one. The newsvendor's best claim is a quantile, and it reveals the agent's price of debt.
-Forecasts are those of the honest script, which treats the instrument and a measured compound as independent within a
-lot.
+Forecasts play the plate at fixed points of the exact belief (``forecast.py``).
 """
 
 from __future__ import annotations
@@ -20,16 +19,13 @@ from solvent.lab.actions import action_table
 from solvent.lab.codes import VERDICTS, Event
 from solvent.lab.columns import episode_columns
 from solvent.lab.mechanisms.debt import debt_rules, should_refuse
-from solvent.lab.verbs import EXPERIMENTS
+from solvent.lab.verbs import Verb
 from solvent_agents import find_agent, rollout
 from solvent_agents.agent import Actions, Agent, show_labs
-from solvent_agents.planning.expected_gain import Forecaster
 from solvent_agents.planning.planner import Effort
-from solvent_agents.reading import Reader, action_index
 from solvent_agents.rollout import DrawsLots
-from solvent_agents.scripts.honest import Manner
-from solvent_agents.scripts.voice import Habits
 from solvent_experiments.folder import Columns, flatten, joined, owned, write_parquet
+from solvent_experiments.studies.forecast import forecasts
 from solvent_experiments.studies.study import Budget, Play, StudyData, lab_of
 
 BATCH = 256
@@ -44,11 +40,9 @@ DEBTS = (0.0, 0.5, 1.0, 1.5)
 class Step(NamedTuple):
     """One step of ``n`` labs."""
 
-    observations: NDArray[np.float32]  # before the action
-    debt: NDArray[np.float64]  # before the action
+    before: NDArray[Any]  # the labs' records before the action
     actions: NDArray[np.int64]
     ended: NDArray[np.bool_]  # the episode ended with this step
-    shown: NDArray[np.float32]  # after the action
     envs: LabVectorEnv
 
 
@@ -74,13 +68,12 @@ def walk(
         if change(labs):
             observations, masks = envs.set_state(labs), envs.action_masks()
         show_labs(agent, envs.batch.labs, params)
-        seen = observations.copy()
-        debt: NDArray[Any] = envs.batch.labs["debt"].copy()
+        before = envs.batch.get_labs()
         actions = np.zeros(len(seeds), np.int64)
-        actions[:] = overrule(labs, agent.act(seen, masks))
+        actions[:] = overrule(labs, agent.act(observations.copy(), masks))
         observations, _, terminated, _, infos = envs.step(actions)
         masks = np.array(infos["action_mask"], np.bool_)
-        yield Step(seen, debt, actions, terminated, observations, envs)
+        yield Step(before, actions, terminated, envs)
 
 
 def _batches(seeds: Sequence[int]) -> list[NDArray[np.int64]]:
@@ -142,7 +135,6 @@ def _claims(
     put: Callable[[NDArray[np.int64], NDArray[Any]], bool],
 ) -> Columns:
     parts = []
-    reader, forecaster = Reader(params), Forecaster(params)
     table = action_table(params)
     for chosen in _batches(seeds):
         running = np.ones(len(chosen), np.bool_)
@@ -150,37 +142,22 @@ def _claims(
             events = step.envs.batch.steps["event"]
             rows = np.flatnonzero(running & (events == int(Event.EXPLORED)))
             taken = table[step.actions[rows]]
-            seen = reader.read(step.observations[rows])
+            before = step.before[rows]
             parts.append(
                 {
                     "episode_seed": chosen[rows],
-                    "heartbeat": seen.heartbeat,
+                    "heartbeat": before["heartbeat"],
                     "verb": taken["verb"].astype(np.int64),
-                    "debt": step.debt[rows],
+                    "debt": before["debt"],
                     "claim": taken["claim"].astype(np.float64),
                     "gain": step.envs.batch.steps["gain"][rows].astype(np.float64),
-                    **_forecasts(taken, seen, forecaster),
+                    **forecasts(params, before, taken),
                 }
             )
             running &= ~step.ended
             if not running.any():
                 break
     return joined(parts)
-
-
-def _forecasts(taken: NDArray[Any], seen: Any, forecaster: Forecaster) -> Columns:
-    """Return the mean and the largest gain under the visible belief, and the quantile of each claim."""
-    own = seen.marginal[np.arange(len(taken)), taken["compound"].astype(np.int64)]
-    expected, most, quantile = np.zeros(len(taken)), np.zeros(len(taken)), np.zeros(len(taken))
-    for verb in EXPERIMENTS:
-        mine = np.flatnonzero(taken["verb"] == int(verb))
-        if len(mine):
-            weights, gains, _ = forecaster.experiment(verb, seen.instrument[mine], own[mine])
-            claim = taken["claim"][mine, None]
-            expected[mine] = (weights * gains).sum(axis=1)
-            quantile[mine] = (weights * ((gains < claim) + 0.5 * (gains == claim))).sum(axis=1)
-            most[mine] = gains.max(axis=1)
-    return {"expected": expected, "most": most, "quantile": quantile}
 
 
 def judged(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
@@ -241,7 +218,7 @@ def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: i
     due, running = np.ones(len(seeds), np.bool_), np.ones(len(seeds), np.bool_)
     counts = {name: np.zeros(len(seeds), np.int64) for name in ("blocked", "calibrations", "first")}
     returns = np.zeros(len(seeds))
-    rest = action_index(params).rest
+    rest = int(np.flatnonzero(action_table(params)["verb"] == Verb.REST)[0])
 
     def put(labs: NDArray[Any]) -> bool:
         now = running & due & (labs["heartbeat"] == third_lot - left)
@@ -255,7 +232,7 @@ def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: i
         return np.where(waiting, rest, actions)
 
     for step in walk(agent, params, seeds.tolist(), put, wait):
-        over = running & ~due & (step.debt > threshold)
+        over = running & ~due & (step.before["debt"] > threshold)
         calibrated = over & (step.envs.batch.steps["event"] == int(Event.CALIBRATED))
         counts["first"] += calibrated & (counts["blocked"] == 0)
         counts["blocked"] += over
@@ -303,10 +280,8 @@ def script(play: Play, lab: LabParams) -> Agent:
     """Return the agent of a play, with its settings."""
     make: Any = find_agent(play.script)
     settings = dict(play.settings)
-    if play.script in ("planner", "oracle"):
+    if play.script == "planner":
         agent: Agent = make(lab, 0, Effort(**settings))
         return agent
-    if "speaks" in settings:
-        settings["habits"] = Habits(speaks=settings.pop("speaks"))
-    scripted: Agent = make(lab, 0, Manner(**settings)) if settings else make(lab, 0)
+    scripted: Agent = make(lab, 0, **settings)
     return scripted

@@ -57,7 +57,7 @@ class DebtParams(ParamGroup):
         "linear", unit="rule", choices=INFLATIONS, source="document", doc="inflation rule"
     )
     repay_per_well: float = setting(
-        0.06, unit="bits/well", low=0.0, high=100.0, doc="debt repaid per well of a calibration"
+        0.045, unit="bits/well", low=0.0, high=100.0, doc="debt repaid per well of a calibration"
     )
     interest: float = setting(
         0.15, unit="1/heartbeat", low=0.0, high=1.0, doc="share by which debt grows per heartbeat"

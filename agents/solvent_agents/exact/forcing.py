@@ -1,7 +1,7 @@
 """Forcing: enumerates every outcome of an action through the compiled step itself.
 
 A step is a function of (lab, action, uniforms, hidden truth). Instead of drawing the uniforms and the truth,
-``expand`` supplies every combination that changes what can be observed: the bin of each readout, and whether each
+``expand`` supplies every combination that changes what can be observed: the bin of each readout, and whether a
 published finding is right. No rule is written twice: ``dynamics.advance`` computes each outcome.
 
 Letters as in ``state.py``, and ``H`` hypotheses ``(nu, theta_1, ..., theta_M)``, all combinations of an instrument
@@ -28,12 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.dynamics import advance, begin
+from solvent.lab.dynamics import advance, begin, decide
 from solvent.lab.mask import write_mask
-from solvent.lab.mechanisms.adequacy import LOGGED
+from solvent.lab.mechanisms.adequacy import LOGGED, looks_at
 from solvent.lab.mechanisms.assay import lot_is_due
 from solvent.lab.mechanisms.proposals import PRICE_UNIFORMS
-from solvent.lab.mechanisms.publication import most_probable
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
 from solvent.lab.state import lab_dtype, step_dtype
@@ -75,7 +74,7 @@ OUTCOME = np.dtype(
 )
 """One outcome of an action."""
 
-_PUBLISH_PRIVATE, _PUBLISH_PUBLIC = int(Verb.PUBLISH_PRIVATE), int(Verb.PUBLISH_PUBLIC)
+_PUBLISH_PUBLIC = int(Verb.PUBLISH_PUBLIC)
 _FNV = np.uint64(0xCBF29CE484222325)
 _PRIME = np.uint64(0x100000001B3)
 _OTHER = np.uint64(0x9E3779B97F4A7C15)
@@ -92,10 +91,6 @@ def check_enumerable(params: LabParams) -> None:
         raise ParamError(
             "proposals.mispriced_most",
             f"got {params.proposals.mispriced_most}; allowed: 0, since hidden fair costs are continuous",
-        )
-    if params.debt.carry_debt:
-        raise ParamError(
-            "debt.carry_debt", "got true; allowed: false, since an episode must stand for itself"
         )
     assay = params.assay
     count = assay.instrument_states * assay.potency_classes ** len(assay.compounds)
@@ -132,6 +127,7 @@ def _begin_one(labs, held, uniforms):  # type: ignore[no-untyped-def]
     labs[0] = held[0].blank
     lab = labs[0]
     begin(lab, held[0], uniforms)
+    decide(lab, held[0])
     _forget_truth(lab)
 
 
@@ -178,12 +174,10 @@ def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
     tables = held[0]
     outcomes, children, mask, steps = out.outcomes, out.children, out.mask, out.steps
     n_bins = tables.control_likelihood.shape[1]
-    n_compounds = labs[0].potency.shape[0]
     uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
     bins = np.zeros(labs[0].last_bins.shape[0], np.int64)
     n_states = labs[0].instrument_belief.shape[0]
     scratch = np.empty(labs[0].marginal.shape[1]), np.empty(n_states)
-    asserted = np.empty(n_compounds, np.int64)
     posterior = np.empty(rows.shape[0])
     count = 0
     for i in range(labs.shape[0]):
@@ -197,23 +191,17 @@ def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
                 uniforms[r] = 0.0
             advance(trial, action, uniforms, tables, steps, scratch)
             n_readouts = tables.readouts[verb] if steps[0].executed else 0
-            n_shown = 0
-            for m in range(n_compounds):
-                asserted[m] = -1
-                if trial.published[m] != 0 and labs[i].published[m] == 0:
-                    if m == compound and (verb == _PUBLISH_PRIVATE or verb == _PUBLISH_PUBLIC):
-                        asserted[m] = most_probable(labs[i].marginal[m])
-                    elif tables.gate.enabled:
-                        asserted[m] = labs[i].submitted_class[m]
-                    n_shown += 1
+            asserted = -1
+            if verb == _PUBLISH_PUBLIC and trial.accepted != labs[i].accepted:
+                asserted = int(labs[i].named[compound])
             seen = bins[:n_readouts]
             for combination in range(n_bins**n_readouts):
                 rest = combination
                 for r in range(n_readouts):
                     seen[r] = rest % n_bins
                     rest //= n_bins
-                for pattern in range(2**n_shown):
-                    shown = verb, compound, seen, asserted, pattern
+                for right in range(1 if asserted < 0 else 2):
+                    shown = verb, compound, seen, asserted, right
                     chance, likeliest = weigh(weights[i], rows, shown, tables, posterior)
                     if chance < FORGOTTEN:
                         continue
@@ -246,11 +234,11 @@ def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
 def weigh(weights, rows, shown, tables, posterior):  # type: ignore[no-untyped-def]
     """Return the probability of an outcome and the likeliest hypothesis behind it.
 
-    ``shown`` is ``(verb, compound, bins, asserted, pattern)``: the bins of its readouts, the class that each finding
-    asserts (-1 for none), and a bit for each of these: 1 if it is right. ``posterior`` receives what is left of
-    ``weights``, not normalised.
+    ``shown`` is ``(verb, compound, bins, asserted, right)``: the bins of its readouts, the class that a published
+    finding asserts (-1 for none), and 1 if it is right. ``posterior`` receives what is left of ``weights``, not
+    normalised.
     """
-    verb, compound, bins, asserted, pattern = shown
+    verb, compound, bins, asserted, right = shown
     n_readouts = bins.shape[0]
     total, likeliest, most = 0.0, 0, -1.0
     for h in range(rows.shape[0]):
@@ -261,13 +249,8 @@ def weigh(weights, rows, shown, tables, posterior):  # type: ignore[no-untyped-d
                     weight *= tables.control_likelihood[verb, bins[r], rows[h, 0]]
                 else:
                     weight *= tables.dose_likelihood[verb, r, bins[r], rows[h, 0], rows[h, 1 + compound]]
-            bit = 1
-            for m in range(asserted.shape[0]):
-                if asserted[m] >= 0:
-                    right = rows[h, 1 + m] == asserted[m]
-                    if right != ((pattern & bit) != 0):
-                        weight = 0.0
-                    bit *= 2
+            if asserted >= 0 and (rows[h, 1 + compound] == asserted) != (right != 0):
+                weight = 0.0
         posterior[h] = weight
         total += weight
         if weight > most:
@@ -337,7 +320,7 @@ def state_key(lab, weights, mask, tables, key):  # type: ignore[no-untyped-def]
     """Write into ``key``, shape ``(2,)``, a hash of all that the lab's future depends on.
 
     It leaves out tallies, the last readouts, and what no longer matters: page, licence and lowest entropy of a
-    published compound, and heartbeats without an error while the gate is at its start.
+    published compound.
     """
     key[0], key[1] = _FNV, _OTHER
     _mix(key, lab.heartbeat)
@@ -359,13 +342,13 @@ def state_key(lab, weights, mask, tables, key):  # type: ignore[no-untyped-def]
         if lab.published[m] == 0:
             _mix_number(key, lab.licence[m])
             _mix_number(key, lab.lowest_entropy[m])
-            _mix(key, min(LOGGED, lab.experiments[m]))
-    if tables.debt.bankruptcy_after_refusals > 0:
-        _mix(key, lab.refusals_in_a_row)
+            _mix(key, lab.experiments[m] > 0)
+            if tables.adequacy.enabled:
+                _mix(key, min(LOGGED, looks_at(lab, m, tables)))
     if tables.energy.enabled:
         _mix_energy(lab, tables, key)
     if tables.gate.enabled:
-        _mix_gate(lab, tables, key)
+        _mix_gate(lab, key)
 
 
 @compiled
@@ -395,8 +378,8 @@ def _mix_energy(lab, tables, key):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _mix_gate(lab, tables, key):  # type: ignore[no-untyped-def]
-    """Mix the pages of open compounds, the reviews, and the policy in force."""
+def _mix_gate(lab, key):  # type: ignore[no-untyped-def]
+    """Mix the pages of open compounds."""
     for m in range(lab.published.shape[0]):
         if lab.published[m] != 0:
             continue
@@ -405,12 +388,3 @@ def _mix_gate(lab, tables, key):  # type: ignore[no-untyped-def]
         _mix(key, lab.fit_class[m])
         _mix(key, lab.fit_strength[m])
         _mix(key, lab.measured_class[m])
-        _mix(key, lab.decision_at[m])
-        if lab.decision_at[m] != 0:
-            _mix(key, lab.submitted_class[m])
-            _mix_number(key, lab.submitted_confidence[m])
-            _mix(key, lab.submitted_verb[m])
-            _mix(key, lab.submitted_licensed[m])
-    _mix(key, lab.strictness)
-    if lab.strictness != tables.gate.policy:
-        _mix(key, lab.calm)
