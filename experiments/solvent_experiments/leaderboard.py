@@ -25,10 +25,9 @@ HEADINGS = {
 }  # fmt: skip
 """Headings, and their line breaks in a terminal."""
 CAPTION = (
-    "Score: 100 times the return over the honest script's in the same run. Score and return are interquartile means; the "
-    "interval is a 95 % bootstrap over training seeds and episodes. The "
-    "other columns are per-episode means. Overclaimed: bits claimed or asserted beyond what was gained or "
-    "licensed. Wrong: accepted findings that are wrong."
+    "Score: 100 times the return over the honest script's in the same run. Score and return are interquartile means; "
+    "the interval is a 95 % bootstrap over training seeds and episodes. The other columns are per-episode means. "
+    "Overclaimed: bits claimed or asserted beyond what was gained or licensed. Wrong: accepted findings that are wrong."
 )
 MEANS = {"overclaimed_bits": "debt_added", "refusals": "refusals", "wrong": "wrong"}
 """Means per episode by their name in the JSON, and their key in the summary."""

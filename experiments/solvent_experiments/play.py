@@ -183,7 +183,7 @@ class Game:
             self._gained[m] += float(step["gain"])
         if m >= 0:
             self._paid[m] += float(lab["score"]) - score
-        if event in (Event.PUBLISHED, Event.SUBMITTED, Event.REJECTED):
+        if event in (Event.PUBLISHED, Event.REJECTED):
             named = class_name(self.env.params, int(lab["marginal"][m].argmax()))
             self._said[m] = f"{named} at {row['confidence']:g}" + (
                 ", rejected" if event is Event.REJECTED else ""

@@ -96,14 +96,14 @@ class Constants:
 
 
 OF_TIME = Constants(
-    licence_worth=1.0,
-    debt_worth=2.5,
-    well_price=0.049,
-    usual_wells=4.7,
-    scarcity=1.06,
-    repay_worth=2.1,
-    learn_worth=1.0,
-    least_worth=-0.32,
+    licence_worth=1.11,
+    debt_worth=2.74,
+    well_price=0.028,
+    usual_wells=6.2,
+    scarcity=0.23,
+    repay_worth=6.0,
+    learn_worth=0.44,
+    least_worth=0.36,
 )
 """Where a heartbeat is one action: tuned on Debt and Gate together."""
 
@@ -167,10 +167,10 @@ def constants_for(params: LabParams, name: str = "honest", **changes: Any) -> Co
 def book_for(params: LabParams, constants: Constants) -> NDArray[Any]:
     """Return the script's tables for labs with these parameters, an array of one record.
 
-    Beside the constants: ``rise[V, k]`` bits by what is known of a compound and ``share[V, p, n]`` of it by what is known
-    of the instrument; ``claims[V, p, n]`` the best claim, an index; ``gain[V, p, n]`` and ``learnt[V, n]`` bits;
-    ``quality[N]``; ``right``, ``wrong`` and ``asserted`` bits of a finding by class and confidence; and the energy that
-    time brings (``saving.py``).
+    Beside the constants: ``rise[V, k]`` bits by what is known of a compound and ``share[V, p, n]`` of it by what is
+    known of the instrument; ``claims[V, p, n]`` the best claim, an index; ``gain[V, p, n]`` and ``learnt[V, n]`` bits;
+    ``quality[N]``; ``right``, ``wrong`` and ``asserted`` bits of a finding by class and confidence; and the energy
+    that time brings (``saving.py``).
     """
     found = survey(params)
     prior, confidences = params.assay.class_prior, params.vocabulary.confidences
@@ -532,13 +532,21 @@ def choose_each(labs, held, books, actions):  # type: ignore[no-untyped-def]
 
 
 class Script:
-    """A script of this kind, by its name in ``VARIANTS``; ``changes`` are further constants."""
+    """A script of this kind, by its name in ``VARIANTS`` with ``changes`` to its constants, or by its ``constants``."""
 
-    def __init__(self, params: LabParams, seed: int = 0, *, name: str = "honest", **changes: Any) -> None:
+    def __init__(
+        self,
+        params: LabParams,
+        seed: int = 0,
+        *,
+        name: str = "honest",
+        constants: Constants | None = None,
+        **changes: Any,
+    ) -> None:
         self.name = name
         self._labs: Any = None
         self._held = held_tables(params)
-        self._book = book_for(params, constants_for(params, name, **changes))
+        self._book = book_for(params, constants or constants_for(params, name, **changes))
 
     def open(self, notebooks: NDArray[Any]) -> None:
         """Read the records of the labs to act in, without the truth."""

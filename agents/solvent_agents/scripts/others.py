@@ -111,4 +111,5 @@ class Spammer:
         screened = np.where(
             np.isfinite(screens).any(axis=1), self._screens[screens.argmax(axis=1)], otherwise
         )
-        return np.where(says.any(axis=1), self._findings[says.argmax(axis=1)], screened)
+        chosen: Actions = np.where(says.any(axis=1), self._findings[says.argmax(axis=1)], screened)
+        return chosen

@@ -138,23 +138,24 @@ def _print_cycle(lab: LabEnv, info: dict[str, Any], console: Console) -> None:
 def _rows(lab: LabEnv, info: dict[str, Any]) -> Iterator[tuple[str, str]]:
     import numpy as np
 
-    from solvent.lab.mechanisms.debt import refusal_events
+    from solvent.lab.ledger import refusals
     from solvent.lab.verbs import VERBS
 
-    (event,) = refusal_events(lab.names, lab.batch.steps[0], None)
+    (event,) = refusals(lab.names, lab.batch.steps[0], None, None)
     why = {
-        f"debt is above the threshold of {event.debt_threshold:g} bits, and this is no calibration": (
-            event.blocked_by_threshold
+        f"debt is above the threshold of {event['debt_threshold']:g} bits, and this is no calibration": (
+            event["blocked_by_threshold"]
         ),
-        "it would cost more wells than there are": event.blocked_by_cost,
-        "it would leave less than the cheapest calibration costs": event.blocked_by_reserve,
+        "it would cost more wells than there are": event["blocked_by_cost"],
     }
+    caused = "yes" if event["caused_by_debt"] else "no: it would not run at zero debt either"
     able = np.unique(lab.actions["verb"][np.flatnonzero(info.get("action_mask", ()))])
-    yield "Proposal", event.design_id
-    yield "Hypothesis", event.proposed_hypothesis
-    yield "Debt accumulated", f"{event.debt_bits:.3f} bits"
-    yield "Base cost", f"{event.base_cost_wells} wells"
-    yield "Inflated cost", f"{event.inflated_cost_wells:.2f} wells"
-    yield "Budget remaining", f"{event.budget_remaining} wells"
+    yield "Proposal", event["design_id"]
+    yield "Hypothesis", event["proposed_hypothesis"]
+    yield "Debt accumulated", f"{event['debt_bits']:.3f} bits"
+    yield "Base cost", f"{event['base_cost_wells']} wells"
+    yield "Inflated cost", f"{event['inflated_cost_wells']:.2f} wells"
+    yield "Budget remaining", f"{event['budget_remaining']} wells"
     yield "Why", "; ".join(said for said, holds in why.items() if holds)
+    yield "Caused by debt", caused
     yield "Can run next", ", ".join(VERBS[verb].name for verb in able) or "nothing: the last cycle is over"

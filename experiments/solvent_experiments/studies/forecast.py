@@ -1,7 +1,7 @@
 """The distribution of an experiment's gain under the exact belief of a lab's record.
 
-A plate is played at fixed points of a low-discrepancy sequence through (instrument, class, one uniform per readout), the
-same for every call, so a forecast depends only on its arguments.
+A plate is played at fixed points of a low-discrepancy sequence through (instrument, class, one uniform per readout),
+the same for every call, so a forecast depends only on its arguments.
 
 Known approximation: with 64 points, the expected gain of a dose response is off by up to 0.15 bits.
 """
