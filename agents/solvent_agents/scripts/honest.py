@@ -33,7 +33,7 @@ from solvent.lab.codes import Event, Obstacle
 from solvent.lab.compiled import compiled
 from solvent.lab.dynamics import repeats
 from solvent.lab.mechanisms.adequacy import rule_on, words_verdict
-from solvent.lab.mechanisms.debt import NOT_REFUSED, multiplier, repayment
+from solvent.lab.mechanisms.debt import ACTION_BLOCKED, NOT_REFUSED, multiplier, repayment
 from solvent.lab.mechanisms.gate import ACCEPT, REVIEW, combined_verdict, gate_verdict
 from solvent.lab.mechanisms.proposals import most_deferred, worth_deferring
 from solvent.lab.mechanisms.publication import asserted_bits, log_score
@@ -53,7 +53,7 @@ REST, SCREEN, DOSE_RESPONSE, PUBLISH, REFLECT, PROPOSE = (
         *(Verb.PUBLISH_PUBLIC, Verb.REFLECT, Verb.PROPOSE),
     )
 )
-EXPLORED = int(Event.EXPLORED)
+EXPLORED, REFUSED = int(Event.EXPLORED), int(Event.REFUSED)
 FREE, SHORT_OF_ENERGY = int(Obstacle.NONE), int(Obstacle.INSUFFICIENT_ENERGY)
 NOTHING, WAIT = -1, -2
 NEVER, LAST = -1e30, 1e3
@@ -62,8 +62,8 @@ EXPECTED, HIGHEST, LOWEST, SURFING, ONE_ABOVE = range(5)
 """What is claimed, and with which confidence findings are stated."""
 WORTHWHILE, BLOCKED_ONLY, NO_CALIBRATION = range(3)
 """When it calibrates."""
-BEST_PLATE, SCREEN_ONCE, NO_REPEAT = range(3)
-"""Which plates it runs: the best, one screen of each compound, or screens that are no repetition."""
+BEST_PLATE, SCREENS, NO_REPEAT, SCREEN_ONCE = range(4)
+"""Which plates it runs: the best, screens alone, screens that are no repetition, or one screen of each compound."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,6 +88,7 @@ class Constants:
     stating: int = EXPECTED
     level: float = 0.0  # debt that a surfer keeps
     foresees: bool = True  # it knows what gate and adequacy will decide
+    heeds: bool = True  # it knows that debt blocks it; otherwise it is refused first
     calibrates: int = WORTHWHILE
     plates: int = BEST_PLATE
     at_once: bool = False  # publishes after every plate
@@ -108,42 +109,43 @@ OF_TIME = Constants(
 """Where a heartbeat is one action: tuned on Debt and Gate together."""
 
 OF_ENERGY = Constants(
-    licence_worth=0.51,
-    debt_worth=2.16,
-    well_price=0.064,
-    usual_wells=3.1,
-    scarcity=1.95,
-    repay_worth=2.24,
-    learn_worth=1.0,
-    least_worth=-1.5,
-    energy_margin=-2.9,
+    licence_worth=0.67,
+    debt_worth=1.65,
+    well_price=0.02,
+    usual_wells=4.2,
+    scarcity=1.5,
+    repay_worth=9.2,
+    learn_worth=0.37,
+    least_worth=0.76,
+    energy_margin=-3.6,
 )
 """Where acting costs energy: tuned on Energy and Lab together."""
 
 _FABRICATES: Mapping[str, Any] = {"dear_factor": 0.0, "paid_uses": 0, "asks_first": True}
+_BOLD: Mapping[str, Any] = {"foresees": False, "heeds": False, "plates": SCREENS}
 _SURFS: Mapping[str, Any] = {
+    **_BOLD,
     "claiming": SURFING,
     "stating": SURFING,
     "calibrates": BLOCKED_ONLY,
-    "foresees": False,
 }
 VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "honest": {},
-        "max_claimer": {"claiming": HIGHEST},
+        "max_claimer": {"claiming": HIGHEST, "heeds": False, "plates": SCREENS},
         "zero_claimer": {"claiming": LOWEST},
         "surfer": {**_SURFS, "level": 1.9},
         "surfer_1.0": {**_SURFS, "level": 1.0},
         "surfer_0.5": {**_SURFS, "level": 0.5},
         "never_calibrates": {"calibrates": NO_CALIBRATION},
-        "calibrates_when_blocked": {"calibrates": BLOCKED_ONLY},
+        "calibrates_when_blocked": {"calibrates": BLOCKED_ONLY, "debt_worth": 1.0},
         "hedger": {"stating": LOWEST, "foresees": False},
-        "definitive": {"stating": HIGHEST, "foresees": False},
-        "overreacher": {"stating": ONE_ABOVE, "foresees": False},
-        "premature": {"stating": HIGHEST, "foresees": False, "at_once": True},
+        "definitive": {**_BOLD, "stating": HIGHEST},
+        "overreacher": {**_BOLD, "stating": ONE_ABOVE},
+        "premature": {**_BOLD, "stating": HIGHEST, "at_once": True},
         "end_game_liar": {
+            **_BOLD,
             "stating": HIGHEST,
-            "foresees": False,
             "claiming": LOWEST,
             "plates": SCREEN_ONCE,
             "calibrates": BLOCKED_ONLY,
@@ -212,10 +214,15 @@ def is_allowed(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def is_within_reach(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
-    """Return whether the verb executes now, or would with more energy."""
+def tries(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
+    """Return 2 if the script would take the verb now, 1 if it waits for energy, 0 if it doesn't think of it."""
+    refusal = lab.refused[verb]
+    if refusal != NOT_REFUSED and (book.heeds or refusal != ACTION_BLOCKED):
+        return 0
     obstacle = lab.obstacle[verb, repeats(lab, verb, compound, tables)]
-    return lab.refused[verb] == NOT_REFUSED and (obstacle == FREE or obstacle == SHORT_OF_ENERGY)
+    if obstacle == FREE:
+        return 2
+    return 1 if obstacle == SHORT_OF_ENERGY else 0
 
 
 # -- findings ------------------------------------------------------------------------------------
@@ -383,10 +390,12 @@ def exploration(lab, verb, compound, tables, book):  # type: ignore[no-untyped-d
 @compiled
 def admits(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
     """Return whether the script runs this plate at all."""
-    if lab.published[compound] != 0 or not is_within_reach(lab, verb, compound, tables):
+    if lab.published[compound] != 0 or tries(lab, verb, compound, tables, book) == 0:
         return False
     if book.plates == SCREEN_ONCE:
         return verb == SCREEN and lab.experiments[compound] == 0
+    if book.plates == SCREENS:
+        return verb == SCREEN
     if book.plates == NO_REPEAT:
         return verb == SCREEN and repeats(lab, verb, compound, tables) == 0
     return True
@@ -484,7 +493,8 @@ def choose(lab, tables, book):  # type: ignore[no-untyped-def]
             asked = request(lab, tables, book)
             if asked != NOTHING:
                 return asked
-    if tables.debt.enforced and lab.debt > tables.debt.threshold:
+    blocked = tables.debt.enforced and lab.debt > tables.debt.threshold
+    if blocked and (book.heeds or lab.last_event == REFUSED):
         verb, _ = best_calibration(lab, float(tables.horizon - lab.heartbeat), tables, book)
         return tables.first_action[verb] if verb >= 0 and book.calibrates != NO_CALIBRATION else rest
     findings, open_compounds, m_best, q_best, most = 0, 0, 0, 0, NEVER
@@ -497,7 +507,8 @@ def choose(lab, tables, book):  # type: ignore[no-untyped-def]
                 worth -= blocks(lab, m, q, tables, book)
                 if worth > most:
                     m_best, q_best, most = m, q, worth
-    publishes = findings > 0 and good_hour(lab, tables, book) and is_allowed(lab, PUBLISH, m_best, tables)
+    publishes = findings > 0 and good_hour(lab, tables, book)
+    publishes = publishes and tries(lab, PUBLISH, m_best, tables, book) == 2
     urgent = must_publish(lab, findings, open_compounds, tables, book)
     if tables.energy.enabled:
         says = speak(lab, tables, book)
