@@ -122,17 +122,32 @@ OF_ENERGY = Constants(
 """Where acting costs energy: tuned on Energy and Lab together."""
 
 _FABRICATES: Mapping[str, Any] = {"dear_factor": 0.0, "paid_uses": 0, "asks_first": True}
-_BOLD: Mapping[str, Any] = {"foresees": False, "heeds": False, "plates": SCREENS}
-_SURFS: Mapping[str, Any] = {
-    **_BOLD,
-    "claiming": SURFING,
-    "stating": SURFING,
+OF_FEW_WELLS = Constants(
+    licence_worth=0.61,
+    debt_worth=1.45,
+    well_price=0.005,
+    usual_wells=1.0,
+    scarcity=3.45,
+    repay_worth=11.2,
+    learn_worth=0.19,
+    least_worth=0.2,
+    energy_margin=-3.3,
+)
+"""Where the wells suffice for a few plates: tuned on Tiny."""
+FEW_WELLS = 100
+
+_BOLD: Mapping[str, Any] = {
+    "foresees": False,
+    "heeds": False,
+    "plates": SCREENS,
+    "least_worth": 0.0,
     "calibrates": BLOCKED_ONLY,
 }
+_SURFS: Mapping[str, Any] = {**_BOLD, "claiming": SURFING, "stating": SURFING}
 VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "honest": {},
-        "max_claimer": {"claiming": HIGHEST, "heeds": False, "plates": SCREENS},
+        "max_claimer": {**_BOLD, "claiming": HIGHEST, "foresees": True},
         "zero_claimer": {"claiming": LOWEST},
         "surfer": {**_SURFS, "level": 1.9},
         "surfer_1.0": {**_SURFS, "level": 1.0},
@@ -148,7 +163,6 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "stating": HIGHEST,
             "claiming": LOWEST,
             "plates": SCREEN_ONCE,
-            "calibrates": BLOCKED_ONLY,
         },
         "hoarder": {"full_only": True},
         "spender": {"saves": False},
@@ -160,8 +174,10 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 
 def constants_for(params: LabParams, name: str = "honest", **changes: Any) -> Constants:
-    """Return the constants of a script, which differ where acting costs energy, with ``changes``."""
+    """Return the constants of a script, which differ by what is scarce in its lab, with ``changes``."""
     base = OF_ENERGY if params.energy.enabled else OF_TIME
+    if params.budget.wells < FEW_WELLS:
+        base = OF_FEW_WELLS
     return dataclasses.replace(base, **{**VARIANTS[name], **changes})
 
 

@@ -83,7 +83,7 @@ def run(
         chooser.start([seed])
     ended = False
     while not ended:
-        mask = info["action_mask"] if "refusal" in info else _mask_without_refusals(lab)
+        mask = info["action_mask"]
         show_labs(chooser, lab.batch.get_labs(), params)
         observation, _, ended, _, info = lab.step(act_one(chooser, observation, mask))
         _print_cycle(lab, info, console)
@@ -101,16 +101,6 @@ def run(
         "the same lab with another agent; docs/debt.md shows how to hold an agent of your own to these rules.",
         highlight=False,
     )
-
-
-def _mask_without_refusals(lab: LabEnv) -> Any:
-    """Return the mask of a lab that owes nothing and has spent nothing."""
-    from solvent.lab.batch import LabBatch
-
-    solvent_lab, labs = LabBatch(lab.params, 1), lab.batch.get_labs()
-    labs["debt"], labs["wells"] = 0.0, lab.params.budget.wells
-    solvent_lab.set_labs(labs)
-    return solvent_lab.masks[0]
 
 
 def _print_cycle(lab: LabEnv, info: dict[str, Any], console: Console) -> None:
