@@ -76,33 +76,6 @@ settings.register_profile(
 )
 settings.load_profile("solvent")
 
-PLAIN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-
-
-def pytest_report_header() -> str:
-    return "mechanisms: " + ("plain Python (NUMBA_DISABLE_JIT)" if PLAIN_PYTHON else "compiled")
-
-
-def plain_subjects() -> set[str]:
-    """What has to hold in plain Python as well: the mechanisms, their draws and the step that orders them."""
-    mechanisms = (ROOT / "envs" / "solvent" / "lab" / "mechanisms").glob("[!_]*.py")
-    return {path.stem for path in mechanisms} | {"draws", "dynamics", "mechanisms"}
-
-
-def is_plain(test_file: Path, subjects: set[str]) -> bool:
-    """Whether the place says so: ``tests/mechanisms/*``, ``tests/test_debt.py``, ``tests/test_debt_refusal.py``, ..."""
-    subject = test_file.stem.removeprefix("test_")
-    named = any(subject == name or subject.startswith(f"{name}_") for name in subjects)
-    folder = test_file.relative_to(ROOT).parent.parts
-    return (named and folder == ("tests",)) or "mechanisms" in folder
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    subjects = plain_subjects()
-    for item in items:
-        if is_plain(item.path, subjects):
-            item.add_marker(pytest.mark.plain)
-
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """In CI, where samples of published data are there, fail unless the tests that read them ran."""
