@@ -6,11 +6,8 @@ neither numba nor the packages under test.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -21,10 +18,7 @@ from tests.databases import database, new_place, server
 __all__ = ["database", "new_place", "server"]
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE_ROOTS = [ROOT / root for root in ("envs", "agents", "experiments")]
 PUBLIC_DATA = Path(os.environ.get("SOLVENT_DATA") or ROOT.parent / "shared" / "data")
-LAB = ROOT / "envs" / "solvent" / "lab"
-COMPILED = (LAB, LAB / "mechanisms")
 
 os.environ["SDL_VIDEODRIVER"] = "dummy"
 os.environ["SDL_AUDIODRIVER"] = "dummy"
@@ -34,35 +28,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def compiled_cache() -> Path:
-    """The folder of compiled code for the sources as they are now.
-
-    Numba renews a cached function when the file *it* is written in changes, not when a function it calls
-    does, in another file: a test would go on exercising the old mechanism inside the new step. A folder
-    for each state of the sources can't be stale.
-    """
-    digest = hashlib.sha256()
-    for path in sorted(path for root in SOURCE_ROOTS for path in root.rglob("*.py")):
-        source = path.read_bytes()
-        # Only files that compiled code can come from count: an edit of a figure recompiles nothing.
-        if path.parent in COMPILED or b"lab.compiled" in source:
-            digest.update(path.relative_to(ROOT).as_posix().encode())
-            digest.update(source)
-    return ROOT / ".numba_cache" / digest.hexdigest()[:16]
-
-
-def drop_caches_unused_for_a_day(keep: Path) -> None:
-    for folder in keep.parent.glob("*"):
-        if folder != keep and folder.stat().st_mtime < time.time() - 86_400:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-if "NUMBA_CACHE_DIR" not in os.environ:  # set already in a worker of pytest-xdist, or by hand
-    cache = compiled_cache()
-    cache.mkdir(parents=True, exist_ok=True)
-    cache.touch()
-    drop_caches_unused_for_a_day(keep=cache)
-    os.environ["NUMBA_CACHE_DIR"] = str(cache)
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache"))
 
 
 # No deadline: the first example of a test may compile for seconds. Nor is a slow machine a failure.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,8 +14,6 @@ from solvent import LabEnv
 from solvent.lab.params import LabParams, preset
 from solvent.lab.verbs import Verb
 
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-"""Whether this is the pass in plain Python."""
 ABOVE = float(np.nextafter(2.0, 3.0))
 """The first debt above the default threshold."""
 PLATES = (Verb.SCREEN, Verb.DOSE_RESPONSE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -23,8 +22,7 @@ from solvent.lab.mechanisms.gate import (
 )
 from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
 
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-EXAMPLES = settings(max_examples=30 if PLAIN else 200)
+EXAMPLES = settings(max_examples=200)
 seeds = st.integers(0, 2**40)
 
 
