@@ -42,7 +42,7 @@ def test_a_blocked_agent_calibrates_next(played):
     parts = played[0].split("\nCYCLE ")
     blocked = [place for place, part in enumerate(parts) if "REFUSAL: epistemic_debt_action_blocked" in part]
     assert blocked
-    assert all(re.match(r"\d+/20  Dmso\.", parts[place + 1]) for place in blocked)
+    assert all(re.match(r"\d+/20  (Dmso|Baseline|Calibration)\.", parts[place + 1]) for place in blocked)
 
 
 def test_the_log_is_added_to(played):
