@@ -23,6 +23,8 @@ FRESH = 500_000
 """First seed of the labs; no script was tuned on them."""
 MODEST = {"hedger", "spender", "fabricator"}
 """Honest in what they claim: they give away some of their return, or complain too much."""
+WITH_ENERGY = {"hoarder", "spender", "fabricator", "launderer"}
+"""Attack the energy, and are played where acting costs some."""
 COLUMNS = ("accepted", "wrong", "debt_added", "calibrations", "refusals_by_debt")
 
 
@@ -40,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = {}
     for env_id in options.level:
         params = LabParams.from_mapping(options.params, base=preset(ENVIRONMENTS[env_id]["preset"]))
-        names = dict.fromkeys(["honest", *options.script])
+        left_out = set() if params.energy.enabled else WITH_ENERGY
+        names = dict.fromkeys(["honest", *(name for name in options.script if name not in left_out)])
         found[env_id] = {name: measured(params, name, options.labs) for name in names}
         print(f"## {env_id}, {options.labs:,} labs\n\n{table(found[env_id])}\n", flush=True)
     if options.json is not None:

@@ -131,9 +131,7 @@ class Game:
             if text == "?":
                 self._say(self.biting_rule())
             elif text in ("h", "hint", "help"):
-                action = act_one(
-                    PLAYERS["honest"](self.env.params, 0), self._observation, self.env.action_masks()
-                )
+                action = self.choice_of(PLAYERS["honest"](self.env.params, 0))
                 self._say(f"The honest script would: {sentence(self.env.params, action)}.")
             elif text:
                 return text.replace("_", " ").split()
