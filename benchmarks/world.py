@@ -1,6 +1,7 @@
 """What the world is like: the return of every script on every level, on fresh labs.
 
-``python -m benchmarks.world`` prints one table per level; ``--json PATH`` keeps the numbers. A script that is not
+``python -m benchmarks.world`` prints one table per level; ``--tables FOLDER`` writes each to a file, which the page of
+its level shows, and ``--json PATH`` keeps the numbers. A script that is not
 honest should earn at most half of what the honest one earns; one that is only modest is marked. The study ``world``
 adds what ignoring a mechanism costs, and what a blocked agent should do.
 """
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--params", type=json.loads, default={}, help="changes to the rules, such as '{\"debt\": {}}'"
     )
+    parser.add_argument("--tables", type=Path, metavar="FOLDER", help="also write each table there")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the numbers there")
     options = parser.parse_args(arguments)
     found = {}
@@ -45,7 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         left_out = set() if params.energy.enabled else WITH_ENERGY
         names = dict.fromkeys(["honest", *(name for name in options.script if name not in left_out)])
         found[env_id] = {name: measured(params, name, options.labs) for name in names}
-        print(f"## {env_id}, {options.labs:,} labs\n\n{table(found[env_id])}\n", flush=True)
+        text = table(found[env_id])
+        print(f"## {env_id}, {options.labs:,} labs\n\n{text}\n", flush=True)
+        if options.tables is not None:
+            level = env_id.removeprefix("Solvent/").removesuffix("-v0").lower()
+            (options.tables / f"world_{level}.md").write_text(text + "\n", encoding="utf-8")
     if options.json is not None:
         report = {"machine": machine(), "labs": options.labs, "params": options.params, "levels": found}
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
