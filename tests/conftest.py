@@ -19,6 +19,7 @@ __all__ = ["database", "new_place", "server"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC_DATA = Path(os.environ.get("SOLVENT_DATA") or ROOT.parent / "shared" / "data")
+WANTED_DATA = "public_data"
 
 os.environ["SDL_VIDEODRIVER"] = "dummy"
 os.environ["SDL_AUDIODRIVER"] = "dummy"
@@ -26,10 +27,7 @@ os.environ["MPLBACKEND"] = "Agg"
 # OpenMP's threads spin while they wait: on a busy machine more of them are many times slower than one.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache"))
-
 
 # No deadline: the first example of a test may compile for seconds. Nor is a slow machine a failure.
 # Examples are those of the test's text: a run fails for what changed, not by luck. SOLVENT_SOAK searches at random.
@@ -43,6 +41,20 @@ settings.register_profile(
 settings.load_profile("solvent")
 
 
+@pytest.fixture
+def public_data(request: pytest.FixtureRequest) -> Path:
+    """Samples of published data sets; never part of the repository. The report says which tests wanted them."""
+    request.node.user_properties.append((WANTED_DATA, str(PUBLIC_DATA.is_dir())))
+    if not PUBLIC_DATA.is_dir():
+        pytest.skip(f"no published data in {PUBLIC_DATA}: set SOLVENT_DATA to its folder")
+    return PUBLIC_DATA
+
+
+def wanted_data(report: pytest.TestReport | pytest.CollectReport) -> bool:
+    """Whether the report is of a test that reads published data."""
+    return isinstance(report, pytest.TestReport) and WANTED_DATA in dict(report.user_properties)
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """In CI, where samples of published data are there, fail unless the tests that read them ran."""
     whole = session.config.getoption("markexpr") == "" and not session.config.getoption("file_or_dir")
@@ -51,8 +63,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     ):
         return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    skipped = [r for r in reporter.stats.get("skipped", []) if "public_data" in getattr(r, "keywords", ())]
-    ran = [r for r in reporter.stats.get("passed", []) if "public_data" in r.keywords]
+    skipped, ran = (
+        [test for test in reporter.stats.get(outcome, []) if wanted_data(test)]
+        for outcome in ("skipped", "passed")
+    )
     if skipped or not ran:
         reporter.write_line(f"published data: {len(ran)} tests ran, {len(skipped)} skipped; all had to run")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
