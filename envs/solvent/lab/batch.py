@@ -17,8 +17,9 @@ from solvent.lab.compiled import compiled, direct
 from solvent.lab.draws import key_from_seed
 from solvent.lab.dynamics import advance, begin_episode, decide, draw_for_step
 from solvent.lab.mask import write_mask
+from solvent.lab.mechanisms import write_observation
 from solvent.lab.mechanisms.proposals import PRICE_UNIFORMS
-from solvent.lab.observation import observation_fields, write_observation
+from solvent.lab.observation import observation_fields
 from solvent.lab.params import LabParams, preset
 from solvent.lab.state import blank_step, lab_dtype
 from solvent.lab.tables import tables_for

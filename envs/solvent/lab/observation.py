@@ -1,7 +1,8 @@
 """The observation: named elements in [-1, 1], without any hidden state.
 
 Each mechanism names its elements (``Mechanism.observed``) and writes them (``observe``), in the order of
-``MECHANISMS``. An unbounded quantity ``x >= 0`` is shown as ``x / (x + scale)``, which is invertible.
+``MECHANISMS``; ``mechanisms/__init__.py`` calls the writers. An unbounded quantity ``x >= 0`` is shown as
+``x / (x + scale)``, which is invertible.
 
 Known approximations: the observation omits some of the state.
 
@@ -23,22 +24,10 @@ import functools
 import numpy as np
 from gymnasium.spaces import Box
 
-from solvent.lab.compiled import compiled
-from solvent.lab.mechanisms import (
-    MECHANISMS,
-    adequacy,
-    assay,
-    belief,
-    debt,
-    energy,
-    episode,
-    gate,
-    proposals,
-    publication,
-)
+from solvent.lab.mechanisms import MECHANISMS
 from solvent.lab.params import LabParams
 
-__all__ = ["observation_fields", "observation_space", "write_observation"]
+__all__ = ["observation_fields", "observation_space"]
 
 
 @functools.lru_cache(maxsize=64)
@@ -50,21 +39,3 @@ def observation_fields(params: LabParams) -> tuple[str, ...]:
 def observation_space(params: LabParams) -> Box:
     """Return ``Box(-1, 1, (len(observation_fields),), float32)``."""
     return Box(-1.0, 1.0, (len(observation_fields(params)),), np.float32)
-
-
-@compiled
-def write_observation(lab, tables, out):  # type: ignore[no-untyped-def]
-    """Write the observation of ``lab`` into ``out``, shape ``(n_fields,)`` float32; return the number of elements."""
-    at = episode.observe(lab, tables, out, 0)
-    at = assay.observe(lab, tables, out, at)
-    at = belief.observe(lab, tables, out, at)
-    at = debt.observe(lab, tables, out, at)
-    at = publication.observe(lab, out, at)
-    if tables.energy.enabled:
-        at = energy.observe(lab, tables, out, at)
-        at = proposals.observe(lab, tables, out, at)
-    if tables.gate.enabled:
-        at = gate.observe(lab, tables, out, at)
-    if tables.adequacy.enabled:
-        at = adequacy.observe(lab, tables, out, at)
-    return at

@@ -2,7 +2,7 @@
 
 The file of each mechanism defines its defaults, each with a unit, an allowed range and a source. The source
 ``document`` marks a number that comes from a source document and is not tuned; ``measured`` marks one that was found
-with this code and may be tuned (see ``docs/decisions``).
+with this code and may be tuned (see ``docs/why_these_numbers.md``).
 
 Parameters are frozen and hashable. Constants derived from them, such as the wells of a template, are properties.
 """
@@ -13,6 +13,7 @@ import dataclasses
 import types
 from collections.abc import Mapping
 
+from solvent.lab.mechanisms import MechanismParams
 from solvent.lab.mechanisms.adequacy import AdequacyParams
 from solvent.lab.mechanisms.assay import AssayParams, ControlTemplate, DoseTemplate, PlateParams
 from solvent.lab.mechanisms.debt import DebtParams
@@ -69,18 +70,11 @@ class ObservationParams(ParamGroup):
 
 
 @dataclasses.dataclass(frozen=True)
-class LabParams(ParamGroup):
-    """All parameters of a lab, one group for each mechanism. Every level is an instance of this class."""
+class LabParams(MechanismParams):
+    """All parameters of a lab: the groups of the mechanisms and three more. A level is an instance."""
 
-    assay: AssayParams = AssayParams()
-    plates: PlateParams = PlateParams()
     vocabulary: VocabularyParams = VocabularyParams()
     budget: BudgetParams = BudgetParams()
-    debt: DebtParams = DebtParams()
-    energy: EnergyParams = EnergyParams()
-    proposals: ProposalParams = ProposalParams()
-    gate: GateParams = GateParams()
-    adequacy: AdequacyParams = AdequacyParams()
     observation: ObservationParams = ObservationParams()
 
     def __post_init__(self) -> None:
