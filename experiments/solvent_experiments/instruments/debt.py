@@ -46,12 +46,7 @@ def run(
             help="Scripted agent, my_module:MyAgent, path of a trained policy, or name of a shipped one."
         ),
     ] = "surfer",
-    env: Annotated[
-        str,
-        typer.Option(
-            help="Environment whose rules hold; `Solvent/Debt-source-v0` has the source document's."
-        ),
-    ] = "Solvent/Debt-v0",
+    env: Annotated[str, typer.Option(help="Environment whose rules hold.")] = "Solvent/Debt-v0",
     log: Annotated[Path, typer.Option(metavar="PATH", help="Log of refusals. Lines are added to it.")] = Path(
         "epistemic_refusals.jsonl"
     ),
@@ -65,7 +60,7 @@ def run(
 
     - `solvent debt run --cycles 20 --budget 384 --seed 42 --agent surfer`
 
-    - `solvent debt run --agent honest --env Solvent/Debt-source-v0`
+    - `solvent debt run --agent honest --env Solvent/Lab-v0`
     """
     from solvent import LabEnv, LabParams, read_refusals_jsonl
     from solvent_agents.agent import act_one, show_labs
