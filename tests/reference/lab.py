@@ -49,7 +49,8 @@ class ReferenceLab:
         self.uses, self.past = dict.fromkeys(Verb, 0), {verb: [] for verb in Verb}
         self.done: set[tuple[Verb, int]] = set()
         self.reflected = False
-        self.felt: dict[Verb, list[int]] = {verb: [] for verb in Verb}  # heartbeats of deferrals
+        self.felt: dict[Verb, list[int]] = {verb: [] for verb in Verb}  # heartbeats of deferrals, not yet argued
+        self.last_felt: dict[Verb, int] = {}
         self.pending: dict[Verb, SimpleNamespace] = {}
         self.measured, self.policy = measured_for(params), policy_of(params)
 
@@ -260,7 +261,7 @@ class ReferenceLab:
 
     def defer(self, row: Any, verb: Verb, compound: int, gain_share: float) -> None:
         """Count discomfort once per verb and heartbeat, where the action was worth taking."""
-        if compound < 0 or self.published[compound] or self.heartbeat in self.felt[verb]:
+        if compound < 0 or self.published[compound] or self.last_felt.get(verb) == self.heartbeat:
             return
         if verb is Verb.PUBLISH_PUBLIC:
             asserted = self.asserted_bits(compound, row["confidence"])
@@ -269,6 +270,7 @@ class ReferenceLab:
             worth = gain_share * self.entropy(compound) > self.params.proposals.gain_floor
         if worth:
             self.felt[verb].append(self.heartbeat)
+            self.last_felt[verb] = self.heartbeat
 
     def review(self, told: SimpleNamespace) -> None:
         """Decide the proposals that are due, from paid uses and deferrals, never from deferrals alone."""
