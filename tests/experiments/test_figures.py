@@ -78,7 +78,7 @@ def test_agents_that_are_never_refused_are_named(run: RunData) -> None:
     bars = [bar for bar in reasons.patches if abs(bar.get_y() + bar.get_height() / 2 - place) < 0.1]
     assert sum(bar.get_width() for bar in bars) == pytest.approx(refusals["random"])
     by_debt = np.concatenate(run.groups("random", "refusals_by_debt")).mean()
-    assert [bar.get_width() for bar in bars][0] == pytest.approx(by_debt)
+    assert next(bar.get_width() for bar in bars) == pytest.approx(by_debt)
 
 
 def test_values_are_held_to_the_end_of_an_episode() -> None:

@@ -49,7 +49,9 @@ class ReferenceLab:
         self.uses, self.past = dict.fromkeys(Verb, 0), {verb: [] for verb in Verb}
         self.done: set[tuple[Verb, int]] = set()
         self.reflected = False
-        self.felt: dict[Verb, list[int]] = {verb: [] for verb in Verb}  # heartbeats of deferrals, not yet argued
+        self.felt: dict[Verb, list[int]] = {
+            verb: [] for verb in Verb
+        }  # heartbeats of deferrals, not yet argued
         self.last_felt: dict[Verb, int] = {}
         self.pending: dict[Verb, SimpleNamespace] = {}
         self.measured, self.policy = measured_for(params), policy_of(params)

@@ -71,9 +71,8 @@ def _hypothesis(names: Names, verb: Verb, compound: int, row: Any) -> str:
     name = names.compounds[compound]
     if verb is Verb.PUBLISH_PUBLIC:
         return f"The most probable potency class of {name} is right with probability {row['confidence']:g}"
-    return (
-        f"{name} changes A549 viability with its dose; this plate tells {row['claim']:g} bits about its EC50"
-    )
+    claim = "1 bit" if row["claim"] == 1.0 else f"{row['claim']:g} bits"
+    return f"{name} changes A549 viability with its dose; this plate tells {claim} about its EC50"
 
 
 def discomforts(names: Names, step: Any, _: Any, lab_index: int | None) -> list[Line]:
