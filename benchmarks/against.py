@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.cases import CART_POLE, LEVELS, WIDE, single, vector
 
 ROOT = Path(__file__).resolve().parent.parent
-TURNS = 5
+TURNS = 3
 SECONDS = 1.0
 CASES = [f"{env} {n}" for env in LEVELS for n in (1, WIDE)]
 PROGRAM = "from benchmarks.against import microseconds; print(microseconds({case!r}))"
