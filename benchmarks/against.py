@@ -2,75 +2,88 @@
 
     python -m benchmarks.against CHECKOUT
 
-Each version plays at random among what would execute, in processes that take turns, so a busy minute slows both.
+Both versions take the same actions, in processes that take turns. The fastest turn counts, the least disturbed one.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-from benchmarks.cases import CART_POLE, LEVELS, WIDE, single, vector
+import gymnasium
+import numpy as np
+
+from benchmarks.cases import CART_POLE, LEVELS, WIDE
 
 ROOT = Path(__file__).resolve().parent.parent
-TURNS = 3
-SECONDS = 1.0
-CASES = [f"{env} {n}" for env in LEVELS for n in (1, WIDE)]
-PROGRAM = "from benchmarks.against import microseconds; print(microseconds({case!r}))"
+PROCESSES = 4
+EPISODES = 40
+STEPS = 6
+SENTENCES = {
+    "rest": "rest",
+    "screen": "screen nocodazole, claiming 0 bits",
+    "dose response": "dose response nocodazole, claiming 0 bits",
+}
+PROGRAM = "from benchmarks.against import microseconds; print(*microseconds({!r}))"
 
 
-def microseconds(name: str) -> float:
-    """Return the processor time per lab and step of a case, an id and its number of labs."""
-    env_id, n = name.split()
-    case = vector(env_id, int(n)) if int(n) > 1 else single(env_id)
-    case.turn(SECONDS / 2)
-    spent, steps = 0.0, 0
-    while spent < SECONDS:
-        case.prepare()
-        start = time.process_time()
-        case.step()
-        spent += time.process_time() - start
-        steps += case.steps
-    return spent / steps * 1e6
+def microseconds(env_id: str) -> list[float]:
+    """Return the processor time per lab and step: single and in a vector of 1,024, for each kind of action."""
+    import solvent  # noqa: F401 - registers the levels
+
+    single: Any = gymnasium.make(env_id, disable_env_checker=True)
+    vector: Any = gymnasium.make_vec(env_id, num_envs=WIDE, vectorization_mode="vector_entry_point")
+    if env_id == CART_POLE:
+        return [_fastest(single, 0), _fastest(vector, np.zeros(WIDE, np.int64)) / WIDE]
+    named = {single.unwrapped.sentence(i): i for i in range(single.action_space.n)}
+    actions = [named[sentence] for sentence in SENTENCES.values()]
+    found = [_fastest(single, action) for action in actions]
+    return found + [_fastest(vector, np.full(WIDE, action)) / WIDE for action in actions]
 
 
-def measured(checkout: Path, name: str) -> float:
-    """Return the time of a case in a process that takes the lab's sources from a checkout."""
-    paths = os.pathsep.join(map(str, (checkout / "envs", ROOT)))
+def _fastest(env: Any, action: Any) -> float:
+    fastest = float("inf")
+    for _ in range(EPISODES):
+        env.reset(seed=0)
+        for _ in range(STEPS):
+            start = time.process_time_ns()
+            env.step(action)
+            fastest = min(fastest, (time.process_time_ns() - start) / 1000)
+    return fastest
+
+
+def measured(checkout: Path, env_id: str) -> list[float]:
+    """Return the times of a level in a process that takes the lab's sources from a checkout."""
     environment = os.environ | {
-        "PYTHONPATH": paths,
+        "PYTHONPATH": os.pathsep.join(map(str, (checkout / "envs", ROOT))),
         "NUMBA_CACHE_DIR": str(checkout.resolve() / ".numba_cache"),
     }
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(case=name)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return float(done.stdout)
+    program = [sys.executable, "-c", PROGRAM.format(env_id)]
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)
+    return [float(number) for number in done.stdout.split()]
 
 
 def main() -> None:
-    """Print a row for each case."""
+    """Print a row for each level, number of labs and kind of action."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.against", description=__doc__)
     parser.add_argument("checkout", type=Path, help="a clone of the other version")
     other = parser.parse_args().checkout
     if not (other / "envs" / "solvent").is_dir():
         parser.error(f"{other}: no envs/solvent in it; allowed: a clone of Solvent")
-    print("| level | labs | microseconds per step | there | ratio |\n|---|---:|---:|---:|---:|")
-    for name in CASES:
-        times = [(measured(ROOT, name), measured(other, name)) for _ in range(TURNS)]
-        here, there = (statistics.median(column) for column in zip(*times, strict=True))
-        level, n = name.split()
-        print(f"| {level} | {int(n):,} | {here:.2f} | {there:.2f} | {here / there:.2f} |", flush=True)
-    pole = statistics.median(measured(ROOT, f"{CART_POLE} {WIDE}") for _ in range(TURNS))
-    print(f"| {CART_POLE} | {WIDE:,} | {pole:.2f} | | |")
+    print("| level | labs | action | microseconds per step | there | ratio |\n|---|---:|---|---:|---:|---:|")
+    for env_id in (*LEVELS, CART_POLE):
+        turns = [(measured(ROOT, env_id), measured(other, env_id)) for _ in range(PROCESSES)]
+        here, there = (map(min, zip(*version, strict=True)) for version in zip(*turns, strict=True))
+        kinds = list(SENTENCES) if env_id != CART_POLE else ["push"]
+        for (n, kind), mine, its in zip(
+            ((n, kind) for n in (1, WIDE) for kind in kinds), here, there, strict=True
+        ):
+            print(f"| {env_id} | {n:,} | {kind} | {mine:.2f} | {its:.2f} | {mine / its:.2f} |", flush=True)
 
 
 if __name__ == "__main__":
