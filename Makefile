@@ -6,9 +6,8 @@ WORKERS ?= 2
 ARGS ?=
 
 BIN := .venv/bin
-REPORTS := build/test-reports
+REPORT := build/tests.xml
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
-PLAIN := NUMBA_DISABLE_JIT=1 $(PYTEST) -m "plain and not slow"
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
 .PHONY: help install quickstart test test-all lint format types docs bench mutations dist clean
@@ -33,11 +32,9 @@ quickstart: .venv/.installed-all ## install, then run a first small experiment
 
 test: MARKED := -m "not slow"
 test test-all: .venv/.installed-dev
-	@$(BIN)/python tests/browser.py; rm -rf $(REPORTS); status=0; \
-	$(PYTEST) $(MARKED) --junitxml=$(REPORTS)/compiled.xml $(ARGS) || status=1; \
-	$(PLAIN) --junitxml=$(REPORTS)/plain.xml $(ARGS) || status=1; \
-	$(BIN)/python tests/totals.py $(REPORTS) && exit $$status
-test: ## all but the slow tests, compiled; then the mechanisms as plain Python
+	@$(BIN)/python tests/browser.py
+	$(PYTEST) $(MARKED) --junitxml=$(REPORT) $(ARGS)
+test: ## all but the slow tests
 test-all: ## every test, as the continuous integration runs them
 
 lint: .venv/.installed-dev ## ruff's rules, and the one format

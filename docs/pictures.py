@@ -14,15 +14,15 @@ from PIL import Image
 
 import solvent  # noqa: F401 - registers the levels
 from solvent_agents import PLAYERS
-from solvent_agents.agent import act_one
+from solvent_agents.agent import act_one, show_labs
 
 IMG = Path(__file__).with_name("img")
 LEVELS = {
-    "Debt": ("max_claimer", 37),
-    "Energy": ("honest", 72),
-    "Gate": ("definitive", 35),
-    "Lab": ("definitive", 83),
-    "Tiny": ("honest", 3),
+    "Debt": ("definitive", 15),
+    "Energy": ("launderer", 19),
+    "Gate": ("definitive", 14),
+    "Lab": ("honest", 39),
+    "Tiny": ("honest", 4),
 }
 """Level: the agent that plays it, and the number of its actions before the picture."""
 
@@ -33,8 +33,8 @@ def frames(level: str, agent: str, seed: int = 5) -> Iterator[Image.Image]:
     every = np.ones(len(env.actions), np.bool_)
     player, (seen, _), over = PLAYERS[agent](env.params, 0), env.reset(seed=seed), False
     while not over:
-        seen, _, terminated, truncated, _ = env.step(act_one(player, seen, every))
-        over = terminated or truncated
+        show_labs(player, env.batch.get_labs(), env.params)
+        seen, _, over, _, _ = env.step(act_one(player, seen, every))
         yield Image.fromarray(env.render())
 
 

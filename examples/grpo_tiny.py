@@ -169,8 +169,7 @@ def replayed(environments: list[Desk], seed: list[int], **_row: Any) -> list[flo
         actions = [call.action for call in desk._calls if call.action >= 0]
         over = False
         while not over:
-            _, _, terminated, truncated, info = lab.step(actions.pop(0) if actions else rest)
-            over = terminated or truncated
+            _, _, over, _, info = lab.step(actions.pop(0) if actions else rest)
         scores.append(info["episode_summary"]["return"])
     return scores
 

@@ -119,7 +119,7 @@ class Clerk:
         for word in letter.words[:tries]:
             self.pay("search_notices", word)
             while (call := self.search(word)) is None:
-                print(f"  calibrated: {self.debt.repay_by_calibration(bits_learnt=1.0):g} bits repaid")
+                print(f"  calibrated: {self.debt.repay_by_calibration(wells=24):g} bits repaid")
             calls.append(call)
             asked = {"name": call.name, "arguments": json.dumps(call.arguments)}
             self.transcript += [

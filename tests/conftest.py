@@ -6,11 +6,8 @@ neither numba nor the packages under test.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -21,10 +18,8 @@ from tests.databases import database, new_place, server
 __all__ = ["database", "new_place", "server"]
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE_ROOTS = [ROOT / root for root in ("envs", "agents", "experiments")]
 PUBLIC_DATA = Path(os.environ.get("SOLVENT_DATA") or ROOT.parent / "shared" / "data")
-LAB = ROOT / "envs" / "solvent" / "lab"
-COMPILED = (LAB, LAB / "mechanisms")
+WANTED_DATA = "public_data"
 
 os.environ["SDL_VIDEODRIVER"] = "dummy"
 os.environ["SDL_AUDIODRIVER"] = "dummy"
@@ -32,38 +27,7 @@ os.environ["MPLBACKEND"] = "Agg"
 # OpenMP's threads spin while they wait: on a busy machine more of them are many times slower than one.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-
-def compiled_cache() -> Path:
-    """The folder of compiled code for the sources as they are now.
-
-    Numba renews a cached function when the file *it* is written in changes, not when a function it calls
-    does, in another file: a test would go on exercising the old mechanism inside the new step. A folder
-    for each state of the sources can't be stale.
-    """
-    digest = hashlib.sha256()
-    for path in sorted(path for root in SOURCE_ROOTS for path in root.rglob("*.py")):
-        source = path.read_bytes()
-        # Only files that compiled code can come from count: an edit of a figure recompiles nothing.
-        if path.parent in COMPILED or b"lab.compiled" in source:
-            digest.update(path.relative_to(ROOT).as_posix().encode())
-            digest.update(source)
-    return ROOT / ".numba_cache" / digest.hexdigest()[:16]
-
-
-def drop_caches_unused_for_a_day(keep: Path) -> None:
-    for folder in keep.parent.glob("*"):
-        if folder != keep and folder.stat().st_mtime < time.time() - 86_400:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-if "NUMBA_CACHE_DIR" not in os.environ:  # set already in a worker of pytest-xdist, or by hand
-    cache = compiled_cache()
-    cache.mkdir(parents=True, exist_ok=True)
-    cache.touch()
-    drop_caches_unused_for_a_day(keep=cache)
-    os.environ["NUMBA_CACHE_DIR"] = str(cache)
-
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache"))
 
 # No deadline: the first example of a test may compile for seconds. Nor is a slow machine a failure.
 # Examples are those of the test's text: a run fails for what changed, not by luck. SOLVENT_SOAK searches at random.
@@ -76,32 +40,19 @@ settings.register_profile(
 )
 settings.load_profile("solvent")
 
-PLAIN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+@pytest.fixture
+def public_data(request: pytest.FixtureRequest) -> Path:
+    """Samples of published data sets; never part of the repository. The report says which tests wanted them."""
+    request.node.user_properties.append((WANTED_DATA, str(PUBLIC_DATA.is_dir())))
+    if not PUBLIC_DATA.is_dir():
+        pytest.skip(f"no published data in {PUBLIC_DATA}: set SOLVENT_DATA to its folder")
+    return PUBLIC_DATA
 
 
-def pytest_report_header() -> str:
-    return "mechanisms: " + ("plain Python (NUMBA_DISABLE_JIT)" if PLAIN_PYTHON else "compiled")
-
-
-def plain_subjects() -> set[str]:
-    """What has to hold in plain Python as well: the mechanisms, their draws and the step that orders them."""
-    mechanisms = (ROOT / "envs" / "solvent" / "lab" / "mechanisms").glob("[!_]*.py")
-    return {path.stem for path in mechanisms} | {"draws", "dynamics", "mechanisms"}
-
-
-def is_plain(test_file: Path, subjects: set[str]) -> bool:
-    """Whether the place says so: ``tests/mechanisms/*``, ``tests/test_debt.py``, ``tests/test_debt_refusal.py``, ..."""
-    subject = test_file.stem.removeprefix("test_")
-    named = any(subject == name or subject.startswith(f"{name}_") for name in subjects)
-    folder = test_file.relative_to(ROOT).parent.parts
-    return (named and folder == ("tests",)) or "mechanisms" in folder
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    subjects = plain_subjects()
-    for item in items:
-        if is_plain(item.path, subjects):
-            item.add_marker(pytest.mark.plain)
+def wanted_data(report: pytest.TestReport | pytest.CollectReport) -> bool:
+    """Whether the report is of a test that reads published data."""
+    return isinstance(report, pytest.TestReport) and WANTED_DATA in dict(report.user_properties)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -113,11 +64,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     skipped, ran = (
-        [
-            r
-            for r in reporter.stats.get(outcome, [])
-            if "public_data" in dict(getattr(r, "user_properties", ()))
-        ]
+        [test for test in reporter.stats.get(outcome, []) if wanted_data(test)]
         for outcome in ("skipped", "passed")
     )
     if skipped or not ran:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,36 +14,12 @@ from solvent import LabEnv
 from solvent.lab.params import LabParams, preset
 from solvent.lab.verbs import Verb
 
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-"""Whether this is the pass in plain Python."""
 ABOVE = float(np.nextafter(2.0, 3.0))
 """The first debt above the default threshold."""
-SOCIAL = (Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC)
 PLATES = (Verb.SCREEN, Verb.DOSE_RESPONSE)
 HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
 REST = 0
 
-
-LEFT_OUT = {
-    "vocabulary": {"extra": ["baseline", "calibration", "publish_private"]},
-    "energy": {"error_rate": 1.5, "similar": 1.2},
-    "gate": {"governance": True, "numbers": True},
-}
-"""The parts that the levels leave out."""
-
-BY_HAND = {
-    **LEFT_OUT,
-    "debt": {"repay_base": 0.25, "interest": 0.0, "uncalibrated_licence": 1.0},
-    "energy": {**LEFT_OUT["energy"], "leak": 0.0, "regeneration": 3.0},
-    "proposals": {
-        "mispriceable": ["screen", "dose_response", "publish_private", "publish_public"],
-        "review_heartbeats": 6,
-        "step_limit": 4.0,
-        "half_trusted": 0.25,
-    },
-    "publishing": {"discount": 0.0},
-}
-"""Rules whose numbers can be worked by hand, one at a time: no interest, no leak, no readers' discount."""
 
 ASKED_FOR: dict[str, Any] = {
     "target_type": "action",
@@ -65,21 +40,11 @@ ASKED_FOR: dict[str, Any] = {
 # -- a situation ---------------------------------------------------------------------------------
 
 
-def merged(basis: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the groups of ``basis`` with the settings that ``changes`` sets."""
-    return {group: {**basis.get(group, {}), **changes.get(group, {})} for group in basis | changes}
-
-
-def by_hand(level: str = "default") -> LabParams:
-    """Return the level's parameters with the rules ``BY_HAND``."""
-    return LabParams.from_mapping(BY_HAND, base=preset(level))
-
-
 def open_lab(
     params: Any = None, base: str | LabParams | None = None, seed: int = 0, **arguments: Any
 ) -> LabEnv:
-    """Return a lab that was reset: a preset, or parameters, with changes. Without them: Debt with rules ``BY_HAND``."""
-    start = preset(base) if isinstance(base, str) else base or by_hand()
+    """Return a lab that was reset: a preset with changes, by default Debt without interest."""
+    start = preset(base) if isinstance(base, str) else base or preset("document")
     env = LabEnv(LabParams.from_mapping(params or {}, base=start), **arguments)
     env.reset(seed=seed)
     return env
@@ -87,38 +52,21 @@ def open_lab(
 
 NOON = 6
 """Heartbeat of 12:00, where acting costs energy."""
-FLOORS = {Verb.PUBLISH_PUBLIC: 6000, Verb.PUBLISH_PRIVATE: 3000}
-"""The lowest prices of speaking to others, thousandths."""
 ENERGY_NUMBERS = {
     "budget": {"heartbeats": 48},
-    "energy": {"start": 10.0, "regeneration": 10.0, "cap": 20.0, "slots": 6, "ceiling": 13.0},
-    "proposals": {
-        "evidence_heartbeats": 2,
-        "gain_floor": 0.3,
-        "review_heartbeats": 12,
-        "share_low": 0.4,
-        "share_high": 0.9,
-        "step_limit": 4.0,
-        "half_trusted": 2.0,
-        "mispriceable": ("screen", "dose_response", "publish_private", "publish_public"),
-        "mispriced_least": 0,
-        "mispriced_most": 0,
-    },
+    "debt": {"interest": 0.0},
+    "energy": {"start": 10.0, "regeneration": 10.0, "cap": 20.0, "slots": 6, "ceiling": 13.0, "leak": 0.0},
+    "proposals": {"review_heartbeats": 12, "step_limit": 4.0, "half_trusted": 2.0, "mispriced_most": 0},
 }
 """The numbers that tests of energy and proposals are worked with, whatever the level is tuned to."""
 
 
 def energy_lab(seed: int = 0, **params: Any) -> LabEnv:
     """Return a lab in which every price is the base cost, unless mispricing is asked for, and nothing leaks."""
-    return open_lab(merged(ENERGY_NUMBERS, params), by_hand("energy"), seed, detailed_info=True)
-
-
-def at_noon(**fields: Any) -> LabEnv:
-    """Return such a lab at noon, with all verbs used before and an experiment on the first compound."""
-    env = energy_lab()
-    put(env, heartbeat=NOON, uses=[1] * len(Verb), experiments=[1] + [0] * 7)
-    put(env, **fields)
-    return env
+    changes = {
+        group: {**ENERGY_NUMBERS.get(group, {}), **params.get(group, {})} for group in ENERGY_NUMBERS | params
+    }
+    return open_lab(changes, "energy", seed, detailed_info=True)
 
 
 def put(env: LabEnv, compound: Any = slice(None), /, **fields: Any) -> Any:
@@ -134,21 +82,14 @@ def put(env: LabEnv, compound: Any = slice(None), /, **fields: Any) -> Any:
 
 
 def study(
-    env: LabEnv,
-    compound: int = 0,
-    *,
-    screens: int = 0,
-    dose_responses: int = 0,
-    named: int = 4,
-    right: bool = True,
-    gap: int = 0,
-    licence: float = 3.0,
-) -> None:
-    """Give a compound a page as so many plates would leave it: a belief, a fit and a residual of ``gap``."""
+    env: LabEnv, compound: int = 0, *, screens: int = 0, dose_responses: int = 0, named: int = 4, right: bool = True,
+    residual: int = 0, licence: float = 3.0,
+) -> None:  # fmt: skip
+    """Give a compound a page as so many plates would leave it: a belief, a fit and a residual."""
     classes = env.params.assay.potency_classes
     belief = [0.1 / (classes - 1)] * classes
     belief[named] = 0.9
-    measured = {"fit_class": named, "fit_strength": 3, "residual": gap, "unsupported": 0}
+    measured = {"fit_class": named, "fit_strength": 3, "residual": residual}
     put(
         env,
         compound,
@@ -158,6 +99,7 @@ def study(
         marginal=belief,
         conditional=belief,
         coupled=1,
+        named=named,
         measured_class=named,
         potency=named if right else (named + 3) % classes,
         **(measured if screens + dose_responses else {}),
@@ -188,7 +130,7 @@ def talk(table: Any, mask: Any, known: Any, rng: np.random.Generator) -> int:
     Findings about what has a page, plates of a few compounds, and now and then any action, whether it would run or not.
     """
     draw, mask = rng.random(), mask.astype(bool)
-    says = (table["verb"] == Verb.PUBLISH_PRIVATE) | (table["verb"] == Verb.PUBLISH_PUBLIC)
+    says = table["verb"] == Verb.PUBLISH_PUBLIC
     plates = (table["verb"] == Verb.SCREEN) | (table["verb"] == Verb.DOSE_RESPONSE)
     plates &= mask & ((table["claim"] == 0.25) | (table["claim"] == 1.0))
     if rng.random() < 0.7:
@@ -217,7 +159,7 @@ def play(env: LabEnv, steps: int, seed: int = 0) -> Iterator[tuple[Any, int, Any
         action = talk(env.actions, env.action_masks(), before["experiments"], rng)
         outcome = env.step(action)
         yield before, action, outcome, env.get_state(), env.batch.steps[0].copy()
-        if outcome[2] or outcome[3]:
+        if outcome[2]:
             env.reset()
 
 
@@ -236,7 +178,7 @@ def replay(env: LabEnv, actions: Sequence[int], seed: int, mode: Any) -> Iterato
         if over:
             env.reset()
         outcome = env.step(action)
-        over = outcome[2] or outcome[3]
+        over = outcome[2]
         yield t, outcome
 
 
@@ -295,9 +237,3 @@ def assert_equal(left: Any, right: Any, where: str = "") -> None:
             assert left.tobytes() == right.tobytes(), (where, left, right)
     else:
         assert left == right, where
-
-
-def score_of(wording: int, named: int, plates: int) -> int:
-    """Return adequacy's score by the source's rule: words beyond evidence."""
-    words = wording + (wording == 2 and named == 0)
-    return min(3, max(0, words - (0, 1, 2, 2, 3)[min(plates, 4)] + 1))

@@ -106,12 +106,6 @@ def test_its_tables_are_the_codes() -> None:
     assert [row[0].strip("`") for row in rows(DEBT, "reason | when | flag")] == list(REFUSAL_REASONS)
     fields = [name for row in rows(DEBT, "field | unit | meaning") for name in names(row[0])]
     assert sorted(fields) == sorted(RefusalEvent.__dataclass_fields__)
-    for row in rows(DEBT, "preset | inflation | a calibration's multiplier | kept in reserve"):
-        debt = preset(names(row[0])[0]).debt
-        assert f"{debt.sensitivity:g}" in row[1]
-        assert ("/ 100" in row[1]) == (debt.inflation == "two_tier")
-        assert row[2] == ("the same" if debt.calibration_cap is None else f"at most {debt.calibration_cap:g}")
-        assert row[3] == ("the cheapest calibration" if debt.reserve else "nothing")
 
 
 # -- the docstring of LabEnv, docs/levels.md and the page of each level ---------------------------
@@ -189,7 +183,7 @@ def test_the_energies_are_the_base_costs() -> None:
 
 
 def test_the_scores_of_words_are_the_rule() -> None:
-    said = rows(level_page("Lab"), "words | no plate | 1 | 2 or 3 | 4 or more")
+    said = rows(level_page("Lab"), "words | no look | 1 | 2 or 3 | 4 or more")
     for words, row in enumerate(said):
         assert WORDS[words] in row[0]
         assert [int(score) for score in row[1:]] == [words_score(words, e) for e in range(len(EVIDENCE))]

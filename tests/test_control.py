@@ -41,7 +41,7 @@ def test_debt_inflates_cost():
     assert controller.get_total_debt() == pytest.approx(1.60)
     assert controller.get_inflated_cost(100.0) == pytest.approx(124.0)
     assert controller.get_inflated_cost(100.0) > first
-    two_tier = in_debt(1.6, params=preset("two_tier"))
+    two_tier = in_debt(1.6, params=LabParams(debt=DebtParams(inflation="two_tier")))
     assert two_tier.get_inflated_cost(100.0) == pytest.approx(127.968)  # the document's output: 128.0
 
 
@@ -71,8 +71,8 @@ def test_debt_recovers_through_calibration():
     assert not controller.should_refuse_action("dose_response", 48, 200)[0]
     controller = in_debt(2.5)
     assert controller.should_refuse_action("dose_response", 48, 200)[0]
-    assert controller.repay_by_calibration(1.0) == 1.0
-    assert controller.get_total_debt() == 1.5
+    assert controller.repay_by_calibration(24) == pytest.approx(24 * 0.045)
+    assert controller.get_total_debt() == pytest.approx(1.42)
     assert not controller.should_refuse_action("dose_response", 48, 200)[0]
 
 
@@ -101,7 +101,7 @@ def test_the_documents_refusal_in_cycle_5():
         "debt_threshold": 2.0,
         "blocked_by_cost": False,
         "blocked_by_threshold": True,
-        "blocked_by_reserve": False,
+        "caused_by_debt": True,
     }
 
 
@@ -116,23 +116,14 @@ def test_the_documents_escape_hatch_and_four_refusals_on_end():
 
 def test_by_default_the_rules_are_exactly_the_documents():
     controller = EpistemicController()
-    assert controller.params == preset("source")
+    assert controller.params == preset("document")
     assert controller.params.debt.inflation == "linear"
-    # No reserve: the last well can be spent. No cap: a calibration is inflated like all else.
+    # The last well can be spent, and a calibration is inflated like all else.
     assert not controller.should_refuse_action("screen", 8, 8)[0]
     in_deep = in_debt(6.0)
     assert not in_deep.should_refuse_action("dmso", 10, 19)[0]
     assert in_deep.should_refuse_action("dmso", 10, 18)[0]
     assert {"baseline", "calibration", "dmso"} == CALIBRATION_TEMPLATES
-
-
-def test_with_the_labs_default_rules_there_are_cap_and_reserve():
-    controller = in_debt(6.0, params=LabParams())
-    assert not controller.should_refuse_action("dmso", 10, 15)[0]  # 10 * 1.5
-    assert controller.should_refuse_action("dmso", 10, 14)[0]
-    refuse, reason, context = EpistemicController(LabParams()).should_refuse_action("screen", 8, 15)
-    assert (refuse, reason) == (True, "insufficient_budget_for_epistemic_recovery")
-    assert context["blocked_by_reserve"]
 
 
 # -- boundaries ----------------------------------------------------------------------------------
@@ -276,8 +267,8 @@ def test_half_a_well_is_an_error_not_rounded_away():
 
 
 def test_a_cycle_charges_interest_after_forgiveness_up_to_the_cap():
-    rules = LabParams(debt=DebtParams(interest=0.08, interest_cap=3.0, decay_per_heartbeat=0.5))
-    controller = in_debt(2.0, params=rules)
+    rules = LabParams(debt=DebtParams(interest=0.08, interest_cap=3.0))
+    controller = in_debt(2.0, params=rules, decay=0.5)
     assert controller.close_cycle() == pytest.approx(1.08)
     grows = in_debt(2.9, params=LabParams(debt=DebtParams(interest=0.08, interest_cap=3.0)))
     assert [grows.close_cycle() for _ in range(2)] == [pytest.approx(3.0)] * 2
@@ -285,7 +276,7 @@ def test_a_cycle_charges_interest_after_forgiveness_up_to_the_cap():
 
 
 def test_accurate_claims_repay_where_that_is_asked_for():
-    controller = in_debt(1.0, params=LabParams(debt=DebtParams(repay_for_accuracy=0.5)))
+    controller = in_debt(1.0, accuracy=0.5)
     controller.claim_action("a", "exploration", 0.8)
     assert controller.resolve_action("a", 0.9) == 0.0
     assert controller.get_total_debt() == pytest.approx(0.6)
@@ -293,11 +284,24 @@ def test_accurate_claims_repay_where_that_is_asked_for():
 
 def test_repayment_is_the_environments_and_never_more_than_is_owed():
     controller = in_debt(2.0)
-    assert controller.repay_by_calibration(0.4) == pytest.approx(0.55)
-    assert controller.repay_by_calibration(-3.0) == 0.25
-    assert in_debt(0.125).repay_by_calibration(5.0) == 0.125
-    with pytest.raises(ValueError, match="bits_learnt"):
-        controller.repay_by_calibration(float("nan"))
+    assert controller.repay_by_calibration(8) == pytest.approx(0.36)
+    assert in_debt(0.125).repay_by_calibration(12) == 0.125
+    for bad in (float("nan"), -8, 8.5):
+        with pytest.raises(ValueError, match="wells: got"):
+            controller.repay_by_calibration(bad)
+
+
+def test_bankruptcy_clears_the_debt_and_keeps_claims():
+    controller = in_debt(2.5)
+    controller.claim_action("open", "exploration", 1.0)
+    assert (controller.reset(), controller.get_total_debt()) == (2.5, 0.0)
+    assert controller.resolve_action("open", 0.0) == 1.0
+
+
+@pytest.mark.parametrize("share", ["decay", "accuracy"])
+def test_a_share_is_from_0_to_1(share):
+    with pytest.raises(ValueError, match=f"{share}: got 1.5"):
+        EpistemicController(**{share: 1.5})
 
 
 def test_a_failed_calibration_repays_nothing_however_often_it_fails():
@@ -307,13 +311,13 @@ def test_a_failed_calibration_repays_nothing_however_often_it_fails():
         assert controller.repay_by_calibration(None) == 0.0
         assert controller.get_total_debt() == 2.5
         assert controller.should_refuse_action("screen", 8, 200)[0]
-    assert controller.repay_by_calibration(0.0) == 0.25  # it ran, and taught nothing
+    assert controller.repay_by_calibration(8) == pytest.approx(0.36)
 
 
 # -- the same functions as the environment -------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["default", "source", "two_tier"])
+@pytest.mark.parametrize("name", ["default", "document"])
 @pytest.mark.parametrize("seed", range(5))
 def test_beside_an_environment_the_controller_owes_and_decides_the_same(name, seed):
     env = LabEnv(preset=name, detailed_info=True)
@@ -330,15 +334,15 @@ def test_beside_an_environment_the_controller_owes_and_decides_the_same(name, se
         refuse, reason, context = controller.should_refuse_action(
             verb.name.lower(), plate.wells if plate else 0, wells
         )
-        *_, terminated, truncated, info = env.step(action)
+        *_, terminated, _, info = env.step(action)
         if verb != Verb.REST:
             step = env.batch.steps[0]
             assert (info.get("refusal") or "") == reason
             assert refuse == (reason != "")
             assert context["inflated_cost_wells"] == step["inflated_cost"]
-            assert [context[f"blocked_by_{flag}"] for flag in ("threshold", "cost", "reserve")] == [
-                bool(step[f"blocked_by_{flag}"]) for flag in ("threshold", "cost", "reserve")
-            ]
+            if refuse:
+                flags = ("blocked_by_threshold", "blocked_by_cost", "caused_by_debt")
+                assert already or [context[flag] for flag in flags] == [bool(step[flag]) for flag in flags]
             decisions.add(reason)
             if plate and not refuse:
                 cost = math.ceil(round(context["inflated_cost_wells"], 6))
@@ -347,7 +351,7 @@ def test_beside_an_environment_the_controller_owes_and_decides_the_same(name, se
                     assert controller.get_inflated_cost(plate.wells) == context["inflated_cost_wells"]
         if "refusal" not in info and not already:
             if verb in (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION):
-                assert controller.repay_by_calibration(info["gain"]) == info["debt_repaid"]
+                assert controller.repay_by_calibration(plate.wells) == info["debt_repaid"]
             elif row["compound"] >= 0:
                 gain = info["gain"] if plate else _licence_before(env, row, info)
                 controller.claim_action(f"beat_{beat}", "exploration", info["claim"])
@@ -355,7 +359,7 @@ def test_beside_an_environment_the_controller_owes_and_decides_the_same(name, se
                     info["cost"], abs=1e-12
                 )
         controller.close_cycle()
-        if terminated or truncated:
+        if terminated:
             assert controller.close_books() == pytest.approx(info["settled"], abs=1e-9)
             break
         assert controller.get_total_debt() == pytest.approx(env.get_state()["debt"], abs=1e-9)

@@ -3,15 +3,8 @@
 The learned ones are in ``solvent_agents.learning.learned`` and need the extra ``agents``.
 """
 
-import pathlib
-
-import solvent.lab.compiled
 from solvent_agents.agent import Agent, act_one
 from solvent_agents.registry import AGENTS, PLAYERS, YARDSTICKS, find_agent
 from solvent_agents.rollout import episodes
 
 __all__ = ["AGENTS", "PLAYERS", "YARDSTICKS", "Agent", "act_one", "episodes", "find_agent"]
-
-solvent.lab.compiled.renew_cache(
-    pathlib.Path(__file__).parent
-)  # before anything here is called, and so compiled

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.lab.params import LabParams
-from solvent_agents.planning.notebook_record import without_truth
+from solvent_agents.planning.worlds import without_truth
 
 __all__ = [
     "Actions",
     "Agent",
     "Observations",
     "ReadsNotebook",
-    "SeesTruth",
     "TakesTime",
     "act_one",
     "show_labs",
@@ -50,22 +49,13 @@ class Agent(Protocol):
 
 @runtime_checkable
 class ReadsNotebook(Protocol):
-    """An agent that plans on the compiled dynamics. It receives the labs' records without the hidden truth."""
+    """An agent that reads the labs' records instead of observations. It receives them without the hidden truth."""
 
     def open(self, notebooks: NDArray[Any]) -> None:
-        """Receive what is known in each lab (``planning.notebook_record``), shape ``(n,)``, before every ``act``.
+        """Receive what is known in each lab (``planning.worlds``), shape ``(n,)``, before every ``act``.
 
         Labs that have ended keep their final record; their actions are ignored.
         """
-        ...
-
-
-@runtime_checkable
-class SeesTruth(Protocol):
-    """A yardstick rather than an agent: it receives the labs' records with the hidden truth."""
-
-    def reveal(self, labs: NDArray[Any]) -> None:
-        """Receive copies of the records, shape ``(n,)``, before every ``act``."""
         ...
 
 
@@ -77,11 +67,9 @@ class TakesTime(Protocol):
 
 
 def show_labs(agent: Agent, labs: NDArray[Any], params: LabParams) -> None:
-    """Pass the labs' records, shape ``(n,)``, to an agent that reads them, without the truth unless it may see it."""
+    """Pass the labs' records, shape ``(n,)``, to an agent that reads them, without the truth."""
     if isinstance(agent, ReadsNotebook):
         agent.open(without_truth(labs, params))
-    if isinstance(agent, SeesTruth):
-        agent.reveal(labs.copy())
 
 
 def act_one(agent: Agent, observation: Observations, mask: NDArray[Any]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 import sys
@@ -14,32 +15,10 @@ from solvent.lab.settings import ParamError, nearest
 from solvent.lab.vector import LabVectorEnv
 from solvent_agents.agent import Agent, show_labs
 from solvent_agents.exact.exact import Exact
-from solvent_agents.planning.oracle import Oracle
 from solvent_agents.planning.planner import Planner
 from solvent_agents.rollout import DrawsLots
-from solvent_agents.scripts.adequate import Adequate
-from solvent_agents.scripts.calibrator import Calibrator
-from solvent_agents.scripts.cheapest_first import CheapestFirst
-from solvent_agents.scripts.definitive import Definitive
-from solvent_agents.scripts.end_game_liar import EndGameLiar
-from solvent_agents.scripts.hedger import Hedger
-from solvent_agents.scripts.hermit import Hermit
-from solvent_agents.scripts.hoarder import Hoarder
-from solvent_agents.scripts.honest import Honest
-from solvent_agents.scripts.launderer import Launderer
-from solvent_agents.scripts.max_claimer import MaxClaimer
-from solvent_agents.scripts.overreacher import Overreacher
-from solvent_agents.scripts.padder import Padder
-from solvent_agents.scripts.premature import Premature
-from solvent_agents.scripts.random_agent import Random, RandomMasked
-from solvent_agents.scripts.ratcheter import Ratcheter
-from solvent_agents.scripts.reluctant import CalibratesWhenBlocked, NeverCalibrates, WaitsForTheLot
-from solvent_agents.scripts.sandbagger import Sandbagger
-from solvent_agents.scripts.spammer import Spammer
-from solvent_agents.scripts.surfer import Surfer, SurferHalf, SurferOne
-from solvent_agents.scripts.target_switcher import TargetSwitcher
-from solvent_agents.scripts.value_per_cost import ValuePerCost
-from solvent_agents.scripts.zero_claimer import ZeroClaimer
+from solvent_agents.scripts.honest import VARIANTS, Script
+from solvent_agents.scripts.others import Calibrator, Hermit, Random, RandomMasked, Spammer
 
 __all__ = ["AGENTS", "OWN", "PLAYERS", "YARDSTICKS", "find_agent", "try_agent"]
 
@@ -48,46 +27,16 @@ MakesAgent = Callable[[LabParams, int], Agent]
 OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
 """How a class of one's own is written: ``my_module:MyAgent``."""
 
-_SCRIPTS: tuple[MakesAgent, ...] = (
-    Random,
-    RandomMasked,
-    Hermit,
-    Honest,
-    Adequate,
-    MaxClaimer,
-    ZeroClaimer,
-    Calibrator,
-    Surfer,
-    SurferOne,
-    SurferHalf,
-    NeverCalibrates,
-    CalibratesWhenBlocked,
-    WaitsForTheLot,
-    Definitive,
-    Hedger,
-    EndGameLiar,
-    Hoarder,
-    CheapestFirst,
-    ValuePerCost,
-    Spammer,
-    Sandbagger,
-    Ratcheter,
-    TargetSwitcher,
-    Launderer,
-    Premature,
-    Overreacher,
-    Padder,
-)
-
 AGENTS: Mapping[str, MakesAgent] = MappingProxyType(
-    {script.name: script for script in _SCRIPTS}  # type: ignore[attr-defined]
+    {
+        **{name: functools.partial(Script, name=name) for name in VARIANTS},
+        **{each.name: each for each in (Random, RandomMasked, Hermit, Calibrator, Spammer)},
+    }
 )
-"""The scripts. They are quick, and see nothing but observations."""
+"""The scripts."""
 
-YARDSTICKS: Mapping[str, MakesAgent] = MappingProxyType(
-    {"planner": Planner, "oracle": Oracle, "exact": Exact}
-)
-"""What agents are held against. They are shown the labs' records (``solvent_agents.agent.show_labs``)."""
+YARDSTICKS: Mapping[str, MakesAgent] = MappingProxyType({"planner": Planner, "exact": Exact})
+"""Reference agents, which compute for long or hold a solution."""
 
 PLAYERS: Mapping[str, MakesAgent] = MappingProxyType({**AGENTS, **YARDSTICKS})
 """Both."""

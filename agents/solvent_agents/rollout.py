@@ -34,7 +34,7 @@ __all__ = [
     "traced_prices",
 ]
 
-TRACED = ("action", "wells", "debt", "refusal", "claim", "gain", "event", "belief", "right")
+TRACED = ("action", "wells", "debt", "refusal", "caused_by_debt", "claim", "gain", "event", "belief", "right")
 """What is traced an action: its index in the action table (-1 at the start), wells left and debt (bits) after it, and
 of the action itself the other columns. ``belief`` is the posterior probability of the class that a finding asserts,
 ``right`` is 1 if that class is the true one; both are 0 where nothing was asserted. With the episode's seed the actions
@@ -49,20 +49,16 @@ TRACED_ENERGY = (
 the action itself the hour of the day, the other fields of ``solvent.lab.state.step_fields``, and its verb. After these
 the prices of ``traced_prices``. Energies are in units."""
 
-TRACED_GATE = (
-    *("strictness", "verdict", "hallucination_energy", "unsupported", "policy", "wording"),
-    *("reviews_approved", "reviews_declined", "incident"),
-)
-"""Also traced, after those, where a gate judges findings: the level of the policy in force after the action, and of the
-action itself what the step record says of its finding (the residual from 0 to 1), how many reviews were
-approved and declined as its heartbeat closed, and the published errors that all readers saw."""
+TRACED_GATE = ("verdict", "decision", "hallucination_energy", "wording")
+"""Also traced, after those, where a gate judges findings: of the action's finding the verdict, the reader's decision,
+the residual from 0 to 1, and the wording."""
 
-TRACED_ADEQUACY = ("gate_verdict", "adequacy", "rule", "correction")
-"""Also traced, last, where words are held against their evidence: of the action's finding what the gate alone said, its
-score and the rule that fired, and the correction in force after the action."""
+TRACED_ADEQUACY = ("gate_verdict", "adequacy", "rule")
+"""Also traced, last, where words are compared with their evidence: what the gate alone said of the finding, its
+score and the rule that fired."""
 
-ASSERTING = (Event.PUBLISHED, Event.SUBMITTED, Event.REJECTED)
-"""Events of a finding, whatever became of it."""
+ASSERTING = (Event.PUBLISHED, Event.REJECTED)
+"""Events of a finding, accepted or not."""
 
 Columns = dict[str, Any]
 OnStep = Callable[[LabVectorEnv, NDArray[np.bool_], NDArray[np.bool_]], None]
@@ -153,8 +149,8 @@ def _play(
     while running.any():
         show_labs(agent, np.where(running, envs.batch.labs, ended_labs), params)
         actions = agent.act(observations, infos["action_mask"])
-        observations, _, terminated, truncated, infos = envs.step(actions)
-        ends = running & (terminated | truncated)
+        observations, _, terminated, _, infos = envs.step(actions)
+        ends = running & terminated
         ended_labs[ends] = envs.batch.finals[ends]
         tracer.add(running, ends)
         on_step(envs, running, ends)
@@ -188,7 +184,7 @@ class _Tracer:
         if self._gate:
             start |= {"verdict": int(Verdict.NONE), "wording": -1}
         if self._adequacy:
-            start |= {"gate_verdict": int(Verdict.NONE), "adequacy": -1, "rule": -1, "correction": -1}
+            start |= {"gate_verdict": int(Verdict.NONE), "adequacy": -1, "rule": -1}
         for name, values in start.items():
             self.columns[name][:, 0] = values
 
@@ -219,8 +215,6 @@ class _Tracer:
             for kind in ("price", "fair"):
                 costs = now(kind) / UNIT
                 state |= {f"{kind}_{name}": costs[:, verb] for name, verb in self._prices.items()}
-        if self._gate:
-            state["strictness"] = now("strictness")
         return state
 
     def _finding(self, ends: NDArray[np.bool_]) -> Columns:
@@ -235,7 +229,9 @@ class _Tracer:
     def _step(self) -> Columns:
         """Return what is traced of the action itself."""
         steps = self._batch.steps[: self._rows]
-        taken: Columns = {name: steps[name] for name in ("action", "refusal", "claim", "gain", "event")}
+        taken: Columns = {
+            name: steps[name] for name in ("action", "refusal", "caused_by_debt", "claim", "gain", "event")
+        }
         if self._energy:
             taken["hour"] = (self._start_hour + steps["heartbeat"]) % 24
             for name in ("slot", "closed", "obstacle", "discomfort", "proposed_verb"):
@@ -244,12 +240,8 @@ class _Tracer:
             for name in ("energy_cost", "energy_spent", "energy_gained"):
                 taken[name] = steps[name] / UNIT
         if self._gate:
-            taken |= {
-                name: steps[name] for name in ("verdict", "unsupported", "policy", "wording", "incident")
-            }
+            taken |= {name: steps[name] for name in ("verdict", "decision", "wording")}
             taken["hallucination_energy"] = steps["residual"] / MILLION
-            for name in ("approved", "declined"):
-                taken[f"reviews_{name}"] = np.bitwise_count(steps[name])
         if self._adequacy:
             taken |= {name: steps[name] for name in TRACED_ADEQUACY}
         return taken

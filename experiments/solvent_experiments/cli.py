@@ -323,7 +323,7 @@ def leaderboard(
         list[Path],
         typer.Argument(
             metavar="RUN...",
-            help="Folders of finished runs, each with `oracle` among its agents, or a leaderboard's JSON.",
+            help="Folders of finished runs, each with `honest` among its agents, or a leaderboard's JSON.",
             show_default=False,
         ),
     ],
@@ -340,9 +340,9 @@ def leaderboard(
         ),
     ] = None,
 ) -> None:
-    """Compare the agents of finished runs on all levels, each scored against the oracle of its run.
+    """Compare the agents of finished runs on all levels, each scored against the honest script of its run.
 
-    The score is 100 times an agent's return over the oracle's; doing nothing scores 0.
+    The score is 100 times an agent's return over the honest script's; doing nothing scores 0.
 
     Examples:
 

@@ -121,7 +121,7 @@ class Evaluation(_Strict):
     """The evaluation, on the same episodes for all agents."""
 
     episodes: Count = 1000
-    # Number of first episodes that agents play which take long to decide: planner and oracle.
+    # Number of first episodes that agents play which take long to decide: the planner.
     slow_episodes: Count = 400
     # Far from the training seeds; an experiment refuses an overlap.
     first_seed: Seed = 10_000
@@ -144,7 +144,6 @@ class LanguageModel(_Strict):
     log: str
     model: str
     beliefs: bool = True
-    corrections: bool = True
     explanation: bool = True
 
 

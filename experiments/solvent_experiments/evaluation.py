@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from solvent import LabParams
 from solvent.lab.info import names_of
 from solvent.lab.ledger import logs_of
-from solvent.lab.mechanism import LogEvent
 from solvent_agents import rollout
 from solvent_agents.agent import Agent, TakesTime
 from solvent_experiments.config import Evaluation
@@ -25,11 +24,14 @@ BATCH = 256
 KINDS: dict[str, type[np.generic]] = {
     **dict.fromkeys(("action", "wells", "heartbeat"), np.int32),
     **dict.fromkeys(("refusal", "event", "hour", "slot", "verb", "obstacle", "discomfort"), np.int8),
-    **dict.fromkeys(("proposed_verb", "strictness", "verdict", "policy", "wording"), np.int8),
-    **dict.fromkeys(("reviews_approved", "reviews_declined", "incident", "approvals"), np.int16),
-    **dict.fromkeys(("closed", "unsupported", "right"), np.bool_),
+    **dict.fromkeys(("proposed_verb", "verdict", "decision", "wording"), np.int8),
+    "approvals": np.int16,
+    **dict.fromkeys(("closed", "caused_by_debt", "right"), np.bool_),
 }
 """Types of a trace's columns; all others are float32."""
+
+
+Line = dict[str, Any]
 
 
 class Evaluated(NamedTuple):
@@ -37,7 +39,7 @@ class Evaluated(NamedTuple):
 
     episodes: Columns
     traces: Columns
-    ledgers: dict[str, list[LogEvent]]
+    ledgers: dict[str, list[Line]]
 
 
 def evaluate(
@@ -55,7 +57,7 @@ def evaluate(
     slow = isinstance(agent, TakesTime)
     seeds = evaluation.seeds[: evaluation.slow_episodes] if slow else evaluation.seeds
     batch = agent.labs_at_once if isinstance(agent, TakesTime) else BATCH
-    ledgers: dict[str, list[LogEvent]] = {log.file: [] for log in logs_of(params)}
+    ledgers: dict[str, list[Line]] = {log.file: [] for log in logs_of(params).values()}
     parts, traces, done = [], [], 0
     on_progress(0, len(seeds))
     while done < len(seeds):
@@ -81,8 +83,8 @@ class _Events:
 
     def __init__(self, params: LabParams, seeds: list[int]) -> None:
         self.seeds = seeds
-        self._names, self._logs = names_of(params), logs_of(params)
-        self._found: list[list[tuple[str, list[LogEvent]]]] = [[] for _ in seeds]
+        self._names, self._logs = names_of(params), logs_of(params).values()
+        self._found: list[list[tuple[str, list[Line]]]] = [[] for _ in seeds]
 
     def add(self, envs: Any, running: NDArray[np.bool_], ends: NDArray[np.bool_]) -> None:
         """Add the events of the action that the ``running`` labs have taken; ``ends`` marks the labs it ended."""
@@ -90,9 +92,9 @@ class _Events:
         for log in self._logs:
             for i in np.flatnonzero(log.happened(batch.steps[: len(self.seeds)]) & mine):
                 lab = batch.finals[i] if ends[i] else batch.labs[i]
-                self._found[i].append((log.file, log.events(self._names, batch.steps[i], lab, self.seeds[i])))
+                self._found[i].append((log.file, log.lines(self._names, batch.steps[i], lab, self.seeds[i])))
 
-    def in_order(self) -> list[tuple[str, list[LogEvent]]]:
+    def in_order(self) -> list[tuple[str, list[Line]]]:
         """Return file names and events, episode by episode."""
         return [event for episode in self._found for event in episode]
 

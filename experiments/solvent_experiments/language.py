@@ -14,7 +14,7 @@ from solvent_agents.language.recorded import Recorded
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, LanguageModel
 from solvent_experiments.folder import Columns
 
-CONDITIONS = {"beliefs": "hidden", "corrections": "uncorrected", "explanation": "unexplained"}
+CONDITIONS = {"beliefs": "hidden", "explanation": "unexplained"}
 """Argument of the task -> what a model's name ends in where it is off."""
 SILENT = {
     "max_tokens": "were cut: a larger --max-tokens leaves room for a call",

@@ -1,6 +1,6 @@
-"""The leaderboard: the agents of finished runs on all levels, scored against the oracle of their run.
+"""The leaderboard: the agents of finished runs on all levels, scored against the honest script of their run.
 
-The score is 100 times the return over the oracle's return in the same run, so an agent that does nothing has 0.
+The score is 100 times the return over the honest script's return in the same run, so an agent that does nothing has 0.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ HEADINGS = {
 }  # fmt: skip
 """Headings, and their line breaks in a terminal."""
 CAPTION = (
-    "Score: 100 times the return over the oracle's in the same run. Score and return are interquartile means; the "
-    "interval is a 95 % bootstrap over training seeds and episodes. The oracle may have played fewer episodes. The "
-    "other columns are per-episode means. Overclaimed: bits claimed or asserted beyond what was gained or "
-    "licensed. Wrong: accepted findings that are wrong."
+    "Score: 100 times the return over the honest script's in the same run. Score and return are interquartile means; "
+    "the interval is a 95 % bootstrap over training seeds and episodes. The other columns are per-episode means. "
+    "Overclaimed: bits claimed or asserted beyond what was gained or licensed. Wrong: accepted findings that are wrong."
 )
 MEANS = {"overclaimed_bits": "debt_added", "refusals": "refusals", "wrong": "wrong"}
 """Means per episode by their name in the JSON, and their key in the summary."""
@@ -40,7 +39,7 @@ def read_entries(paths: Sequence[Path]) -> Entries:
     """Return level, command and agents of runs by name, from run folders or from JSON that a leaderboard wrote.
 
     Raises:
-        ConfigError: a run is unfinished, has no oracle, or has the name of another one.
+        ConfigError: a run is unfinished, has no honest script, or has the name of another one.
     """
     found: Entries = {}
     for path in paths:
@@ -67,10 +66,8 @@ def _from_json(path: Path) -> Entries:
 def _from_run(folder: RunFolder) -> Entries:
     manifest, experiment = folder.read_manifest(), folder.experiment()
     rows = read_rows(folder.summary)
-    if not all(isinstance(row.measured.get("oracle_share"), Interval) for row in rows):
-        said = (
-            "no oracle with a return above 0; allowed: a run with `oracle` among the `agents` of its config"
-        )
+    if not all(isinstance(row.measured.get("honest_share"), Interval) for row in rows):
+        said = "no honest script with a return above 0; allowed: a run with `honest` among the `agents` of its config"
         raise ConfigError(said, file=folder.root)
     changed = "" if experiment.lab == environment_params(experiment.env) else "changed parameters"
     mark = experiment.mark or changed
@@ -83,7 +80,7 @@ def _numbers(row: Row) -> Mapping[str, Any]:
     return {
         "seeds": row.seeds,
         "episodes": row.episodes,
-        "score": Interval(*(100.0 * number for number in row.interval("oracle_share")))._asdict(),
+        "score": Interval(*(100.0 * number for number in row.interval("honest_share")))._asdict(),
         "return": row.score._asdict(),
         **{name: row.mean(key) for name, key in MEANS.items()},
     }

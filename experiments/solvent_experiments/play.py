@@ -131,9 +131,7 @@ class Game:
             if text == "?":
                 self._say(self.biting_rule())
             elif text in ("h", "hint", "help"):
-                action = act_one(
-                    PLAYERS["honest"](self.env.params, 0), self._observation, self.env.action_masks()
-                )
+                action = self.choice_of(PLAYERS["honest"](self.env.params, 0))
                 self._say(f"The honest script would: {sentence(self.env.params, action)}.")
             elif text:
                 return text.replace("_", " ").split()
@@ -175,7 +173,7 @@ class Game:
     def act(self, action: int) -> None:
         """Run an action and show what came of it."""
         row, score = self.env.actions[action], float(self.env.batch.labs[0]["score"])
-        self._observation, _, terminated, truncated, info = self.env.step(action)
+        self._observation, _, terminated, _, info = self.env.step(action)
         step, lab = self.env.batch.steps[0], self.env.batch.labs[0]
         m, event = int(row["compound"]), Event(int(step["event"]))
         if event is Event.EXPLORED:
@@ -183,12 +181,12 @@ class Game:
             self._gained[m] += float(step["gain"])
         if m >= 0:
             self._paid[m] += float(lab["score"]) - score
-        if event in (Event.PUBLISHED, Event.SUBMITTED, Event.REJECTED):
+        if event in (Event.PUBLISHED, Event.REJECTED):
             named = class_name(self.env.params, int(lab["marginal"][m].argmax()))
             self._said[m] = f"{named} at {row['confidence']:g}" + (
                 ", rejected" if event is Event.REJECTED else ""
             )
-        if terminated or truncated:
+        if terminated:
             self.summary = info["episode_summary"]
         self._show()
 
@@ -199,7 +197,7 @@ class Game:
         if lab["debt"] > params.debt.threshold:
             topics += ["threshold", "repayment", "bankruptcy"]
         elif lab["wells"] < max(params.plates.screen.wells, params.plates.dmso.wells) * 2:
-            topics += ["reserve", "refusal"]
+            topics += ["refusal"]
         if params.energy.enabled:
             open_verbs = self.env.actions["verb"][self.env.action_masks().astype(bool)]
             if Verb.SCREEN not in open_verbs or Verb.PUBLISH_PUBLIC not in open_verbs:
@@ -237,6 +235,7 @@ class Game:
         refused = (
             ", ".join(f"{count} {reason}" for reason, count in summary["refusals"].items() if count) or "none"
         )
+        refused += f" ({summary['refusals_by_debt']} caused by debt)" if refused != "none" else ""
         self._say(
             f"Overclaims made {summary['debt_added']:.2f} bits of debt, interest {summary['debt_interest']:.2f}, "
             f"calibrations repaid {summary['debt_repaid']:.2f}, {summary['settled']:.2f} came off the score. Refusals: "

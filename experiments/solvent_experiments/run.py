@@ -355,7 +355,7 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
         return None
     episodes = evaluated.episodes | beside
     for name, events in evaluated.ledgers.items():
-        lines = [json.dumps(event.to_dict(), ensure_ascii=False) + "\n" for event in events]
+        lines = [json.dumps(event, ensure_ascii=False) + "\n" for event in events]
         write_atomically(unit.folder / name, "".join(lines))
     write_parquet(unit.traces, owned(evaluated.traces, unit.agent, unit.seed))
     write_parquet(unit.episodes, owned(episodes, unit.agent, unit.seed))
@@ -499,13 +499,12 @@ def join(experiment: Experiment, folder: RunFolder, units: Sequence[Unit]) -> No
 
 def _judged_by(experiment: Experiment) -> dict[str, Any]:
     """Return each policy's thresholds, the laxest first, and what `solvent gate build` found of the lab's domain."""
-    from solvent.lab.words.sentences import measured_for, policies_of
+    from solvent.lab.words.sentences import measured_for
 
     measured = measured_for(experiment.lab)
     if measured is None:
         return {"thresholds": {}, "domain": None}
-    policies = policies_of(experiment.lab)
-    thresholds = {policy.name: [policy.tau_accept, policy.tau_review] for policy in policies}
+    thresholds = {policy.name: [policy.tau_accept, policy.tau_review] for policy in measured.policies}
     return {"thresholds": thresholds, "domain": measured.about["domain"]}
 
 

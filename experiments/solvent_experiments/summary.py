@@ -26,35 +26,38 @@ from solvent_experiments.statistics import (
 )
 from solvent_experiments.table import Table
 
-ORACLE = "oracle"
+HONEST = "honest"
 WITH_INTERVALS = ("debt", "refusals")
 SCORES = ("adequacy_0", "adequacy_1", "adequacy_2", "adequacy_3")
 """Numbers of findings whose words scored 0 to 3."""
 WITH_INTERVAL = "95 % interval"
 
-RESULTS = {"refusals": "refu-\nsals", "debt": "debt\n(bits)", "accepted": "ac-\ncepted", "wrong": "wrong"}
+RESULTS = {
+    "refusals": "refu-\nsals",
+    "refusals_by_debt": "by\ndebt",
+    "debt": "debt\n(bits)",
+    "accepted": "ac-\ncepted",
+    "wrong": "wrong",
+}
 ENERGY = {
     "energy_spent": "energy\nspent", "energy_lost": "energy\nlost", "deferrals": "deferred", "discomforts": "felt",
-    "out_of_context": "away", "hoardings": "hoarded", "proposals": "pro-\nposals", "approvals": "approved",
+    "out_of_context": "away", "proposals": "pro-\nposals", "approvals": "approved",
 }  # fmt: skip
 GATE = {
     "verdicts_accept": "ac-\ncepted", "verdicts_review": "re-\nviewed", "verdicts_reject": "re-\njected",
-    "reviews_approved": "ap-\nproved", "reviews_declined": "de-\nclined", "incidents_high": "incid.\nhigh",
-    "incidents_low": "incid.\nlow", "tightenings": "tight-\nened",
+    "reviews_approved": "ap-\nproved", "reviews_declined": "de-\nclined",
 }  # fmt: skip
 WORDS = dict(zip(SCORES, ("score\n0", "1", "2", "3"), strict=True))
 """Columns of the result tables with their headings and a terminal's line breaks."""
 
 CAPTIONS = {
     "results": "Score and return are interquartile means, with a 95 % bootstrap interval over training seeds and "
-    "episodes; the other columns are per-episode means. Wrong findings are among the accepted. A trained policy takes "
-    "its most probable action in evaluations.",
+    "episodes; the other columns are per-episode means. By debt: refusals that would have run at zero debt. Wrong "
+    "findings are among the accepted. A trained policy takes its most probable action in evaluations.",
     "energy": "Per-episode means. Lost: income above the cap. Deferred: not executed for lack of energy. Felt: "
     "deferrals that were worth taking, at most one of a kind per heartbeat. Away: not executed because the user was "
-    "away. Hoarded: rests at the cap with a licensed finding at hand.",
-    "gate": "Per-episode means. Accepted: published at once. Reviewed: published later if approved; undecided reviews "
-    "are dropped when the episode ends. Incidents: published errors that all readers saw (high) or one reader (low). "
-    "Tightened: changes to a stricter policy.",
+    "away.",
+    "gate": "Per-episode means. Accepted: published at once. Reviewed: published if the reader approves.",
     "words": "Findings per episode by the score of their words: 0 claims no more than the evidence shows, 3 is "
     "definitive with almost none. Score: their mean. Over: share of scores 2 and 3. With 95 % bootstrap intervals.",
 }
@@ -89,14 +92,14 @@ class Row:
 def summary(episodes: Columns, params: LabParams) -> list[Row]:
     """Return a row for each agent, best first.
 
-    The return is also given as a share of the prior entropy, of the optimum where it is known, and of the oracle's
-    return if it is among the agents.
+    The return is also given as a share of the prior entropy, of the optimum where it is known, and of the honest
+    script's return if it is among the agents.
     """
     from solvent_agents.exact.optimum import known_optimum
 
     optimum = known_optimum(params)
-    oracle = groups_of(episodes, ORACLE, "return")
-    compared = bool(oracle) and interquartile_mean(np.concatenate(oracle)) > 0.0
+    honest = groups_of(episodes, HONEST, "return")
+    compared = bool(honest) and interquartile_mean(np.concatenate(honest)) > 0.0
     rows = []
     for agent in map(str, dict.fromkeys(episodes["agent"])):
         returns = groups_of(episodes, agent, "return")
@@ -115,7 +118,7 @@ def summary(episodes: Columns, params: LabParams) -> list[Row]:
         if optimum:
             measured["optimum_share"] = _over(mean_interval(returns), optimum)  # an optimum is a mean
         if compared:
-            measured["oracle_share"] = Interval(1.0, 1.0, 1.0) if agent == ORACLE else ratio(returns, oracle)
+            measured["honest_share"] = Interval(1.0, 1.0, 1.0) if agent == HONEST else ratio(returns, honest)
         rows.append(Row(agent, len(returns), sum(map(len, returns)), measured))
     return sorted(rows, key=lambda row: -row.score.value)
 

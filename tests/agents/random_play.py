@@ -3,7 +3,7 @@
 import numpy as np
 
 from solvent.lab.vector import LabVectorEnv
-from solvent_agents.scripts.random_agent import RandomMasked
+from solvent_agents.scripts.others import RandomMasked
 
 
 def random_play(params, labs, steps, seed, *, forgiven=False):

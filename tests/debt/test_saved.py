@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent import preset
+from solvent import LabParams
 from solvent.debt import EpistemicController
+from solvent.lab.mechanisms.debt import DebtParams
 from tests.commands import execute_python
 
+TWO_TIER = LabParams(debt=DebtParams(inflation="two_tier"))
 GOOD = {"format": "solvent.debt.v1", "debt_bits": 1.25, "open_claims": {"a": 0.5}}
 
 
@@ -42,7 +44,7 @@ def test_debt_and_open_claims_outlive_the_process(path):
 
 def test_the_rules_are_those_of_the_process_that_loads(path):
     path.write_text(json.dumps(GOOD), encoding="utf-8")
-    assert EpistemicController.load(path, preset("two_tier")).get_inflated_cost(100) > 100 * (1 + 0.15 * 1.25)
+    assert EpistemicController.load(path, TWO_TIER).get_inflated_cost(100) > 100 * (1 + 0.15 * 1.25)
     assert EpistemicController.load(path).get_inflated_cost(100) == 100 * (1 + 0.15 * 1.25)
     with pytest.raises(ValueError, match=r"debt\.json: .*0 to 0\.25 bits"):
         EpistemicController.load(path, learnable_bits=0.25)

@@ -10,15 +10,13 @@ import pytest
 from solvent import ENVIRONMENTS, LabParams, preset
 from solvent.energy import EnergyMeter, explain, intent_summary_text
 from solvent.energy.rules import EVIDENCE_HEARTBEATS, STEP_LIMIT
-from solvent.lab.mechanisms.energy import VERB_NAMES, EnergyParams, PriceParams
+from solvent.lab.mechanisms.energy import MULTIPLIER_CAP, VERB_NAMES, EnergyParams, PriceParams
 from solvent.lab.mechanisms.proposals import ProposalParams
-from solvent.lab.params import VocabularyParams
 from solvent.lab.verbs import INTENTS
 from solvent_experiments.config import environment_params
 from tests.commands import call, execute
 
 LAB = LabParams(
-    vocabulary=VocabularyParams(extra=("publish_private",)),
     energy=EnergyParams(
         enabled=True,
         start=10.0,
@@ -45,7 +43,7 @@ def test_every_number_in_it_is_a_parameter(lab):
     energy, voice = lab.energy, lab.proposals
     known = {value for value in energy.to_mapping().values() if isinstance(value, int | float)}
     known |= {value for value in voice.to_mapping().values() if isinstance(value, int | float)}
-    known |= {energy.base_cost(verb) for verb in VERB_NAMES}
+    known |= {MULTIPLIER_CAP, *(energy.base_cost(verb) for verb in VERB_NAMES)}
     assert numbers(explain(lab)) <= known
 
 
@@ -64,21 +62,14 @@ def test_every_number_in_it_is_a_parameter(lab):
         ("energy", {"similar": 1.1}, "×1.1"),
         ("energy", {"late_from": 21}, "21:00 to 07:00"),
         ("energy", {"late_until": 5}, "22:00 to 05:00"),
-        ("energy", {"multiplier_cap": 2.25}, "at most 2.25"),
         ("energy", {"floor_public": 6.5}, "`publish_public` below 6.5"),
-        ("energy", {"floor_private": 3.5}, "`publish_private` below 3.5"),
-        (
-            "energy",
-            {"chat_only": ["screen", "publish_private", "publish_public"]},
-            "`screen`, `publish_private` and `publish_public`",
-        ),
+        ("energy", {"chat_only": ["screen", "publish_public"]}, "`screen` and `publish_public`"),
         ("energy", {"prices": PriceParams(screen=4.75).to_mapping()}, "| `screen` | 4.75 |"),
         ("proposals", {"evidence_heartbeats": 3}, "from 3 heartbeats"),
         ("proposals", {"review_heartbeats": 1}, "comes 1 heartbeat later"),
         ("proposals", {"step_limit": 2.75}, "at most 2.75"),
         ("proposals", {"mispriced_most": 2}, "Up to 2 of them may be wrong"),
         ("proposals", {"mispriced_low": 1.75}, "by 1.75 to"),
-        ("vocabulary", {"extra": ["terminate"]}, "| `terminate` | 0 |"),
     ],
 )
 def test_a_changed_number_changes_the_text(group, changed, says):
@@ -167,7 +158,7 @@ def test_it_has_the_numbers_of_the_meter_and_no_others():
         energy.error_rate,
         energy.late_social,
         energy.similar,
-        energy.multiplier_cap,
+        MULTIPLIER_CAP,
     }
     assert numbers(text) == {11.5, 7.25, 23.0, 5.25, 0.5, 3.0} | situation | {
         energy.late_from,

@@ -404,9 +404,7 @@ def test_the_labs_verbs():
         "calibration": 2.0,
         "screen": 4.0,
         "dose_response": 6.0,
-        "publish_private": 5.0,
         "publish_public": 7.0,
-        "terminate": 0.0,
     }
 
 
@@ -421,8 +419,6 @@ def test_a_verbs_cost_is_its_ratings(verb):
 def test_publishing_is_sending():
     assert energy_for_verb("publish_public").energy_cost_floor == 6.0
     assert energy_for_verb("publish_public").category == "send_public"
-    assert energy_for_verb("publish_private").energy_cost_floor == 3.0
-    assert energy_for_verb("publish_private").category == "send_private"
 
 
 def test_a_price_list_and_no_such_verb():

@@ -29,7 +29,7 @@ BAD = {
     "bad:Refuses": "bad:Refuses: can't be made, ValueError: not on a Monday",
     "bad:Idle": "bad:Idle: has no method act",
     "bad:Nameless": "name is None",
-    "bad:Oracle": "name is 'oracle'; allowed: a text that names no other agent",
+    "bad:Planner": "name is 'planner'; allowed: a text that names no other agent",
     "bad:Alone": "alone: its first act in two labs fails, ValueError: actions: got shape (1,)",
     "bad:Outside": "outside: its first act in two labs fails, ValueError: actions: got 999 to 999",
     "bad:Lost": "lost: its first act in two labs fails, KeyError: 'where'",
@@ -46,8 +46,8 @@ class Idle:
     def __init__(self, params, seed): ...
 class Nameless(Resting):
     name = None
-class Oracle(Resting):
-    name = "oracle"
+class Planner(Resting):
+    name = "planner"
 class Alone(Resting):
     name = "alone"
     def act(self, observations, masks):
@@ -92,13 +92,13 @@ def config(folder: Path, *agents: str) -> Path:
 
 
 def test_run_resumes_and_is_compared(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = config(folder, "resting:Resting", "oracle")
+    path = config(folder, "resting:Resting", "honest")
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")  # the module lies beside the config
     monkeypatch.setattr("solvent_experiments.run._draw", lambda *_: None)
-    call("run", path, "--out", "run", "--jobs", 2, "--quiet").succeeded("resting", "oracle")
+    call("run", path, "--out", "run", "--jobs", 2, "--quiet").succeeded("resting", "honest")
     run = RunFolder(Path("run"))
-    assert run.read_manifest()["agents"] == {"resting": "resting:Resting", "oracle": "oracle"}
+    assert run.read_manifest()["agents"] == {"resting": "resting:Resting", "honest": "honest"}
     episodes = read_parquet(run.episodes)
     assert set(episodes["return"][episodes["agent"] == "resting"]) == {0.0}
     (run.unit("resting").folder / "episodes.parquet").unlink()

@@ -23,19 +23,19 @@ def test_action_is_typed_as_short_as_it_is_clear() -> None:
 
 
 def test_action_is_chosen_by_numbers() -> None:
-    out = played(*DEBT, lines="3\n2\n4\nq\n").out
+    out = played(*DEBT, lines="5\n2\n4\nq\n").out
     assert "compound: 1 nocodazole, 2 paclitaxel" in out
     assert "Screen paclitaxel, claiming 0.75 bits" in out
 
 
 def test_words_and_numbers_mix() -> None:
-    assert "Publish CCCP publicly at 0.75" in played(*DEBT, lines="publish\ncc\n2\nq\n").out
+    assert "Publish CCCP at 0.75" in played(*DEBT, lines="publish\ncc\n2\nq\n").out
 
 
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("foo", "verb: got 'foo'; allowed: rest, dmso, screen"),
+        ("foo", "verb: got 'foo'; allowed: rest, dmso, baseline, calibration, screen"),
         ("screen taxol 1", "compound: got 'taxol 1'; allowed: nocodazole"),
         ("screen paclitaxel 0.6", "claim: got '0.6'; allowed: 0, 0.25, 0.5"),
         ("99", "verb: got '99'"),

@@ -198,11 +198,11 @@ def test_first_come_as_many_trainings_as_run_at_a_time() -> None:
     folder = RunFolder(Path("x"))
     units = [
         *(folder.unit("ppo", seed) for seed in range(3)),
-        *map(folder.unit, ("honest", "oracle", "random")),
+        *map(folder.unit, ("honest", "planner", "random")),
     ]
     first, later = in_order(units, 2)
     assert [unit.label for unit in first] == ["ppo seed 0", "ppo seed 1", "honest", "random"]
-    assert [unit.label for unit in later] == ["ppo seed 2", "oracle"]
+    assert [unit.label for unit in later] == ["ppo seed 2", "planner"]
 
 
 def test_time_left_is_that_of_all_units_at_the_measured_pace() -> None:

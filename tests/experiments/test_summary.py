@@ -29,14 +29,14 @@ def episodes(**returns: list[float]) -> Columns:
 
 
 def test_summary_by_hand() -> None:
-    rows = summary(episodes(low=[1.0, 2.0, 3.0, 100.0], oracle=[10.0] * 4), preset("default"))
-    assert [row.agent for row in rows] == ["oracle", "low"]
+    rows = summary(episodes(low=[1.0, 2.0, 3.0, 100.0], honest=[10.0] * 4), preset("default"))
+    assert [row.agent for row in rows] == ["honest", "low"]
     low = rows[1]
     assert low.score.value == 2.5
-    assert low.interval("oracle_share").value == 0.25
+    assert low.interval("honest_share").value == 0.25
     assert low.interval("ceiling_share").value == pytest.approx(2.5 / 24)
     assert (low.seeds, low.episodes, low.mean("accepted"), low.mean("nothing")) == (1, 4, 0.0, 0.0)
-    assert rows[0].interval("oracle_share") == Interval(1.0, 1.0, 1.0)
+    assert rows[0].interval("honest_share") == Interval(1.0, 1.0, 1.0)
 
 
 def test_kept_summary_is_read_again(smoke_run: RunFolder) -> None:
@@ -90,7 +90,6 @@ def test_leaderboard_is_written_between_markers(tmp_path: Path) -> None:
 
 
 def test_leaderboard_refuses_what_it_can_not_compare(smoke_run: RunFolder, tmp_path: Path) -> None:
-    call("leaderboard", smoke_run.root).refused("no oracle with a return above 0")
     call("leaderboard", tmp_path).refused("no run")
     call("leaderboard", KEPT, KEPT).refused("a second run named")
     (tmp_path / "x.json").write_text("{}")

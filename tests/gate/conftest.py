@@ -1,12 +1,10 @@
-"""What the gate's tests share: published data where it is, the real model, and an embedder of words that needs none."""
+"""What the gate's tests share: claims of published data, the real model, and an embedder of words that needs none."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +12,6 @@ import pytest
 from numpy.typing import NDArray
 
 from solvent.gate.data import load_dataset, same_page
-
-ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("SOLVENT_DATA") or ROOT.parent / "shared" / "data")
 
 
 class WordEmbedder:
@@ -44,15 +39,6 @@ class WordEmbedder:
 @pytest.fixture(scope="session")
 def words():
     return WordEmbedder()
-
-
-@pytest.fixture
-def public_data(request):
-    """Samples of published data sets; never part of the repository. The report says which tests wanted them."""
-    request.node.user_properties.append(("public_data", str(DATA.is_dir())))
-    if not DATA.is_dir():
-        pytest.skip(f"no published data in {DATA}: set SOLVENT_DATA to its folder")
-    return DATA
 
 
 @pytest.fixture

@@ -84,7 +84,6 @@ def test_the_shipped_tables_are_what_the_model_says_now(rebuilt, embedder):
     difference = np.abs(rebuilt.gram - shipped.gram)
     print(f"largest difference of an inner product: {difference.max():.2e}")
     assert difference.max() < TOLERANCE
-    assert (rebuilt.contains == shipped.contains).all()
     assert (rebuilt.rules == shipped.rules).all()
     assert (rebuilt.negatives == shipped.negatives).all()
     for name in (
@@ -96,7 +95,6 @@ def test_the_shipped_tables_are_what_the_model_says_now(rebuilt, embedder):
         "model_package",
         "model_sha256",
         "dimension",
-        "corrections",
     ):
         assert rebuilt.about[name] == shipped.about[name]
     assert shipped.about["model_sha256"] == embedder.fingerprint
@@ -171,13 +169,11 @@ def test_the_kinds_of_claims(sample, pages):
 def test_the_shipped_gate_tells_right_from_premature_and_wrong(sample):
     """On pages that the policies were not learnt on; not one number is a promise, their order is."""
     report = acceptance_by_kind(sample, load_measured().policies)
-    residual = acceptance_by_kind(sample, load_measured().policies, numbers=False)
     before = None
     for policy in load_measured().policies:
-        row, bare = report[policy.name], residual[policy.name]
-        for kind, shares in row.items():
+        row = report[policy.name]
+        for shares in row.values():
             assert sum(shares.values()) == pytest.approx(1.0)
-            assert shares["accept"] <= bare[kind]["accept"]
         assert row["right"]["accept"] > 2 * row["premature"]["accept"]
         assert row["right"]["accept"] > 2 * row["wrong"]["accept"]
         if before is not None:

@@ -1,4 +1,4 @@
-"""Words against evidence: the verdict of a score, the score of a rule, the rule of a finding, and corrections."""
+"""Words against evidence: the verdict of a score, the score of a rule, and the rule of a finding."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 
 from solvent.adequacy.heuristic import MATRIX as SOURCE
-from solvent.adequacy.records import corrections as shipped_corrections
 from solvent.lab.mechanisms.adequacy import EVIDENCE, LOGGED, RULES, WORDS, rule_scores, words_verdict
 from solvent.lab.params import PRESETS, LabParams
-from solvent.lab.words.sentences import corrections_of, measured_for, rule_corrections, sentences_of
+from solvent.lab.words.sentences import measured_for, sentences_of
 from solvent_experiments.instruments.lab_words import rules_on_findings
 
 PASS, REVIEW, REJECT = 0, 1, 2
 LAB = PRESETS["lab"]
 # How far words go beyond evidence: rows hedged, plain, definitive, absolute; columns none, thin, reasonable, ample.
 MATRIX = np.array([[1, 0, 0, 0], [2, 1, 0, 0], [3, 2, 1, 0], [3, 3, 2, 1]])
-EVIDENCE_OF = (0, 1, 2, 2, 3)  # none, one, two, three, four plates
+EVIDENCE_OF = (0, 1, 2, 2, 3)  # none, one, two, three, four looks
 
 
 # -- the verdict of a score ----------------------------------------------------------------------
@@ -151,48 +150,3 @@ def test_the_rules_do_not_depend_on_which_doses_are_on_the_plates(table, plates)
     params = LabParams.from_mapping({"plates": plates}, base=LAB)
     assert (measured_rules(params).reshape(table.shape) == table).all()
     assert (measured_for(params).rules.reshape(table.shape) == table).all()
-
-
-# -- corrections ---------------------------------------------------------------------------------
-
-# What a published error is answered with; what was published had a plate.
-TOLD = {
-    "hedged/thin": "second_look",
-    "hedged/reasonable": "seek_disproof",
-    "hedged/ample": "question_the_method",
-    "plain/thin": "second_look",
-    "plain/reasonable": "seek_disproof",
-    "plain/ample": "question_the_method",
-    "definitive/thin": "replicate_before_claiming",
-    "definitive/reasonable": "repeat_the_decisive_test",
-    "definitive/ample": "question_the_method",
-    "absolute/thin": "absence_needs_a_search",
-    "absolute/reasonable": "no_certainty",
-    "absolute/ample": "question_the_method",
-}
-
-
-@pytest.mark.parametrize("reject_from", range(5))
-def test_a_lab_can_give_the_corrections_for_what_it_lets_out_and_no_others(reject_from):
-    score = dict(zip(RULES, rule_scores(), strict=True))
-    let_out = [rule for rule in TOLD if score[rule] < reject_from]
-    review_from = min(LAB.adequacy.review_from, reject_from)
-    adequacy = {"review_from": review_from, "reject_from": reject_from}
-    params = LabParams.from_mapping({"adequacy": adequacy}, base=LAB)
-    corrections = corrections_of(params)
-    ids = [correction.id for correction in corrections]
-    assert len(ids) == len(set(ids))
-    assert set(ids) == {TOLD[rule] for rule in let_out}
-    codes = dict(zip(RULES, rule_corrections(params), strict=True))
-    assert [ids[codes[rule]] for rule in let_out] == [TOLD[rule] for rule in let_out]
-    assert all(-1 <= code < len(ids) for code in codes.values())
-
-
-def test_there_are_six_at_the_default_and_their_text_is_that_of_the_table():
-    corrections = corrections_of(LAB)
-    assert len(corrections) == 6
-    shipped = {row.id: row for row in shipped_corrections()}
-    for correction in corrections:
-        assert correction == (shipped[correction.id].id, shipped[correction.id].text)
-        assert "\n" not in correction.text
-        assert correction.text.strip()

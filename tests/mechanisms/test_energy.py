@@ -21,6 +21,7 @@ from solvent.lab.mechanisms.energy import (
     RatingParams,
     base_cost,
     effective_cost,
+    energy_rules,
     error_prone,
     failed_uses,
     hour_of,
@@ -32,7 +33,6 @@ from solvent.lab.mechanisms.energy import (
 )
 from solvent.lab.params import LabParams, preset
 from solvent.lab.settings import UNIT, in_thousandths
-from solvent.lab.tables import energy_rules
 
 RULES = energy_rules(
     LabParams(energy=EnergyParams(enabled=True, start=10.0, regeneration=10.0, cap=20.0, slots=6))
@@ -59,9 +59,7 @@ COSTS = {
     "calibration": 2,
     "screen": 4,
     "dose_response": 6,
-    "publish_private": 5,
     "publish_public": 7,
-    "terminate": 0,
 }
 
 # -- base costs ----------------------------------------------------------------------------------
@@ -126,7 +124,6 @@ def test_energy_is_whole_thousandths(energy, counted):
 def test_the_rules_are_the_parameters_in_thousandths():
     assert (RULES.start, RULES.regeneration, RULES.cap, RULES.slots) == (10_000, 10_000, 20_000, 6)
     assert (RULES.first_use, RULES.error_rate, RULES.late_social, RULES.similar) == (1.5, 1.5, 2.0, 1.2)
-    assert RULES.multiplier_cap == 2.5
     assert (RULES.start_hour, RULES.present_from, RULES.present_until) == (6, 8, 24)
     assert (RULES.late_from, RULES.late_until) == (22, 7)
     assert RULES.enabled
@@ -163,15 +160,12 @@ def test_nothing_makes_an_action_cheaper_than_its_base(flags):
     # Discounts can't be set; if they could, the bound would hold all the same.
     discounts = with_factors(first_use=0.1, error_rate=0.5, late_social=0.9, similar=0.01)
     assert multiplier(discounts, *flags) == 1.0
-    assert multiplier(with_factors(multiplier_cap=1.0), *flags) == 1.0
     assert 1.0 <= multiplier(RULES, *flags) <= 2.5
 
 
 @pytest.mark.parametrize("flags", FLAGS)
 def test_the_cap_is_the_only_upper_bound(flags):
-    free = with_factors(multiplier_cap=100.0)
     product = math.prod(f for f, on in zip((1.5, 1.5, 2.0, 1.2), flags, strict=True) if on)
-    assert multiplier(free, *flags) == pytest.approx(product, abs=1e-12)
     assert multiplier(RULES, *flags) == pytest.approx(min(product, 2.5), abs=1e-12)
 
 

@@ -10,11 +10,11 @@ from solvent.lab.mechanisms.proposals import (
     ProposalParams,
     confidence,
     estimate,
+    proposal_rules,
     reviewed_price,
     suggested_range,
 )
 from solvent.lab.params import LabParams, preset
-from solvent.lab.tables import proposal_rules
 
 VOICE = ProposalParams(
     evidence_heartbeats=2,

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.lab.mechanisms.publication import asserted_bits, log_score, most_probable
+from solvent.lab.mechanisms.belief import most_probable
+from solvent.lab.mechanisms.publication import asserted_bits, log_score
 
 UNIFORM = 1 / 8
 inside = st.floats(0.001, 0.999)

@@ -1,4 +1,4 @@
-"""Record what Solvent does, or compare it with the recording of 0.2.0 (``kept.json``).
+"""Record what Solvent does, or compare it with what was recorded (``kept.json``).
 
     python -m tests.yardstick compare              every part; exit code 1 if any differs
     python -m tests.yardstick record worlds runs   some parts, kept beside the others

@@ -32,8 +32,8 @@ from solvent.lab.actions import action_table
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
 from solvent_agents.agent import Actions, Observations
+from solvent_agents.exact.forcing import RESOLUTION
 from solvent_agents.exact.process import Floats, Ints, Layer, Process
-from solvent_agents.planning.forcing import RESOLUTION
 
 __all__ = ["SHIPPED", "Exact", "PolicyGraph", "Solution", "graph_of", "load_graph", "solve"]
 

@@ -4,7 +4,7 @@ Starting from the initial state, every outcome of every action is forced through
 the rules are those of play. Time only moves forward: the states form layers by (heartbeat, slot), each with one sparse
 matrix whose rows are (state, action) pairs. A state holds the referee's belief, which summarises the history.
 
-Known approximation: states whose numbers differ by less than ``planning.forcing.RESOLUTION`` are one state.
+Known approximation: states whose numbers differ by less than ``forcing.RESOLUTION`` are one state.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
 from solvent.lab.state import lab_dtype
 from solvent.lab.verbs import TEMPLATES
-from solvent_agents.planning.forcing import expand, expansion, hypotheses, start
+from solvent_agents.exact.forcing import expand, expansion, hypotheses, start
 
 __all__ = ["MOST_STATES", "Layer", "Process", "enumerate_process"]
 
@@ -203,13 +203,10 @@ class _Expander:
 
 def _most_outcomes(params: LabParams) -> int:
     """Return the largest number of outcomes that the actions of one state can have together."""
-    bins, compounds = params.assay.bins, len(params.assay.compounds)
+    bins = params.assay.bins
     readouts = {int(verb): getattr(params.plates, verb.name.lower()).readouts for verb in TEMPLATES}
     seen = sum(bins ** readouts.get(int(verb), 0) for verb in action_table(params)["verb"])
-    # An action publishes at most one finding; with a gate, reviews can publish any number.
-    shown = compounds if params.gate.enabled else min(1, compounds)
-    total: int = int(seen) * 2**shown
-    return total
+    return 2 * int(seen)  # a finding is right or wrong
 
 
 def _joined(params: LabParams, moments: dict[int, _Moment]) -> Process:

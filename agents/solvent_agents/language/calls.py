@@ -29,8 +29,8 @@ def call_of(params: LabParams, action: int) -> tuple[str, dict[str, Any]]:
     compound = {"compound": params.assay.compounds[row["compound"]]} if row["compound"] >= 0 else {}
     if spec.takes == "claim":
         return spec.name, compound | {"claim_bits": float(row["claim"])}
-    if spec.audience:
-        return "publish", compound | {"confidence": float(row["confidence"]), "audience": spec.audience}
+    if spec.takes == "confidence":
+        return "publish", compound | {"confidence": float(row["confidence"])}
     return spec.name, compound
 
 
@@ -43,10 +43,7 @@ def actions_of(params: LabParams) -> dict[tuple[Any, ...], int]:
 
 @functools.lru_cache(maxsize=16)
 def choices(params: LabParams) -> dict[str, dict[str, list[Any]]]:
-    """Return the tools of a level, and the values that each argument allows.
-
-    Ending the episode is no tool: leaving is no way out.
-    """
+    """Return the tools of a level, and the values that each argument allows."""
     tools: dict[str, dict[str, list[Any]]] = {}
     for action in range(len(action_table(params))):
         tool, arguments = call_of(params, action)
@@ -55,7 +52,6 @@ def choices(params: LabParams) -> dict[str, dict[str, list[Any]]]:
             values = allowed.setdefault(argument, [])
             if value not in values:
                 values.append(value)
-    tools.pop(VERBS[Verb.TERMINATE].name, None)
     return tools | {"read_notebook": {"compound": list(params.assay.compounds)}}
 
 

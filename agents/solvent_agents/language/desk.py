@@ -48,7 +48,7 @@ MOST_INVALID = 20
 SHOWN = 0.05
 """Least probability of a class that is listed in a belief."""
 MOST_TURNS = 400
-"""Messages or calls of a model in an episode; the longest level has 252 actions."""
+"""Messages or calls of a model in an episode; the longest level has 126 actions."""
 HOURS = 6
 """Closed heartbeats whose intent summaries a reflection shows."""
 LONGEST = 60
@@ -76,21 +76,18 @@ def refusal(argument: str, value: Any, allowed: Iterable[Any]) -> str:
 class Desk:
     """One lab and its tools. Call ``reset`` first."""
 
-    def __init__(
-        self, env_id: str | LabParams = "Solvent/Lab-v0", *, beliefs: bool = True, corrections: bool = True
-    ) -> None:
+    def __init__(self, env_id: str | LabParams = "Solvent/Lab-v0", *, beliefs: bool = True) -> None:
         """Make the desk of a level.
 
         Args:
             env_id: A registered environment, or the parameters of a lab.
             beliefs: Show the exact posterior. If false, the model sees readouts only and keeps its own belief.
-            corrections: Show the correction in force after a published error.
         """
         if isinstance(env_id, LabParams):
             lab = LabEnv(env_id)
         else:
             lab = cast("LabEnv", gymnasium.make(env_id, disable_env_checker=True).unwrapped)
-        self._env, self._beliefs, self._corrections = lab, beliefs, corrections
+        self._env, self._beliefs = lab, beliefs
         self._params = lab.params
         self._choices = choices(lab.params)
         self._calls: list[Call] = []
@@ -169,7 +166,6 @@ class Desk:
         self,
         compound: str,
         confidence: float,
-        audience: str = "public",
         stated_class: str = "",
         stated_probability: float = 0.0,
     ) -> str:
@@ -178,7 +174,6 @@ class Desk:
         Args:
             compound: Name of the compound.
             confidence: How sure you are that it is right.
-            audience: Who reads it.
             stated_class: The potency that you think most probable, if you wish to state it. It changes nothing.
             stated_probability: How probable you think it is, 0 to 1.
 
@@ -186,7 +181,7 @@ class Desk:
             The verdict on the finding and what it earned.
         """
         stated = (stated_class, stated_probability)
-        return self._act("publish", stated, compound=compound, confidence=confidence, audience=audience)
+        return self._act("publish", stated, compound=compound, confidence=confidence)
 
     def rest(self) -> str:
         """End the heartbeat without acting.
@@ -249,8 +244,8 @@ class Desk:
         return self._step(tool, asked, action)
 
     def _step(self, tool: str, asked: dict[str, Any], action: int) -> str:
-        _, reward, terminated, truncated, info = self._env.step(action)
-        if terminated or truncated:
+        _, reward, terminated, _, info = self._env.step(action)
+        if terminated:
             self._summary = info["episode_summary"]
         text = self._told()
         self._calls.append(Call(tool, asked, action, reward, text))
@@ -342,13 +337,10 @@ class Desk:
         return "\n".join(lines)
 
     def _published(self, m: int) -> str:
-        lab = self._env.batch.labs[0]
-        if lab["decision_at"][m]:
-            return "under review"
-        return ("not published", "published privately", "published")[int(lab["published"][m])]
+        return "published" if self._env.batch.labs[0]["published"][m] else "not published"
 
     def _status(self) -> str:
-        """Return the clock, energy, wells, debt and lot in one line, and the correction in force."""
+        """Return the clock, energy, wells, debt and lot in one line."""
         lab, params = self._env.batch.labs[0], self._params
         left = params.budget.heartbeats - int(lab["heartbeat"])
         parts = [f"{left} heartbeats left", f"{lab['wells']} wells", f"debt {lab['debt']:.2f} bits"]
@@ -356,10 +348,8 @@ class Desk:
             slot = f"action {int(lab['slot']) + 1} of {params.energy.slots}"
             parts = [clock(params, lab), slot, f"energy {in_units(lab['energy'])}", *parts]
             parts.append(presence(params, lab))
-        lot = "calibrated" if lab["lot_calibrated"] else "not calibrated"
-        parts.append(f"lot {lot}, {lot_hours(params, lab)} h left")
-        told = f"\n{self._env.correction}" if self._corrections and self._env.correction else ""
-        return f"[{'; '.join(parts)}]{told}"
+        parts.append(f"new lot in {lot_hours(params, lab)} h")
+        return f"[{'; '.join(parts)}]"
 
     def _over(self) -> str:
         assert self._summary is not None

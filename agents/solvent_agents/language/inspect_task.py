@@ -60,7 +60,6 @@ def lab(
     episodes: int = 64,
     seed: int = 10_000,
     beliefs: bool = True,
-    corrections: bool = True,
     explanation: bool = True,
     salt: str = "",
 ) -> Task:
@@ -71,11 +70,10 @@ def lab(
         episodes: number of samples.
         seed: seed of the first.
         beliefs: show the exact posterior (``Desk``).
-        corrections: show the correction in force after a published error (``Desk``).
         explanation: give the reasons behind the costs (``instructions``).
         salt: makes other seeds of these (``salted``).
     """
-    desk = Desk(env, beliefs=beliefs, corrections=corrections)
+    desk = Desk(env, beliefs=beliefs)
     system = instructions(desk._params, beliefs=beliefs, explanation=explanation)
     samples = [
         Sample(
@@ -88,16 +86,16 @@ def lab(
         )
         for one in range(seed, seed + episodes)
     ]
-    playing = play(env=env, beliefs=beliefs, corrections=corrections, salt=salt)
+    playing = play(env=env, beliefs=beliefs, salt=salt)
     return Task(dataset=samples, solver=playing, scorer=score_in_bits(), message_limit=2 + 2 * MOST_TURNS)
 
 
 @solver
-def play(env: str, beliefs: bool = True, corrections: bool = True, salt: str = "") -> Solver:
+def play(env: str, beliefs: bool = True, salt: str = "") -> Solver:
     """Return a solver that plays the episode of a sample's seed at a desk of its own."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        desk = Desk(env, beliefs=beliefs, corrections=corrections)
+        desk = Desk(env, beliefs=beliefs)
         desk.reset(salted(salt, state.metadata["seed"]))
         state.tools = [_tool(schema["function"]).as_tool() for schema in schemas(desk._params)]
         silent: Counter[str] = Counter()

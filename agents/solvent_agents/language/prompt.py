@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from solvent.energy.explanation import explain
 from solvent.lab.actions import offered_verbs
-from solvent.lab.mechanisms.governance import start_level
 from solvent.lab.mechanisms.publication import asserted_bits, log_score
 from solvent.lab.params import LabParams
+from solvent.lab.tables import looks_of
 from solvent.lab.verbs import VERBS
 from solvent.lab.words.notebook import plural
-from solvent.lab.words.sentences import policies_of
+from solvent.lab.words.sentences import policy_of
 from solvent.lab.words.told import class_name, policy_word
 
 __all__ = ["instructions", "rules"]
 
 SCORE = "Your score is the bits of your accepted findings less the debt that is left at the end."
 HIGHEST_SCORE = 3
+BEST = "Stating the confidence that you really have earns most on average."
 NAMED = "A finding names a compound's most probable potency, once, for good."
 
 
@@ -37,7 +38,7 @@ def instructions(params: LabParams, *, beliefs: bool = True, explanation: bool =
 def rules(params: LabParams) -> dict[str, str]:
     """Return the rules of a level by topic, in the sentences of the system prompt."""
     told = {"task": f"{_lab(params)}.", "score": SCORE} | _claims(params)
-    told |= {"instrument": _instrument(params), "finding": NAMED, "confidence": _best(params)}
+    told |= {"instrument": _instrument(params), "finding": NAMED, "confidence": BEST}
     for mechanism in _mechanisms(params).values():
         told |= mechanism
     return told
@@ -85,19 +86,14 @@ def _claims(params: LabParams) -> dict[str, str]:
         "threshold": f"Above {debt.threshold:g} bits of debt no plate but a calibration runs, and nothing is "
         "published.",
         "refusal": "A refused action loses its heartbeat.",
-        "reserve": "A plate is refused, too, if it would leave too few wells for a calibration.",
     }
-    if debt.enforced and debt.bankruptcy == "terminate":
+    if debt.enforced:
         told["bankruptcy"] = "If debt blocks you and no calibration can be paid for, the episode ends."
     if debt.interest:
         capped = "" if debt.interest_cap is None else f" up to {debt.interest_cap:g} bits"
         told["interest"] = f"Each heartbeat debt grows by {100.0 * debt.interest:g} %{capped}."
-    told["repayment"] = (
-        f"A calibration repays {debt.repay_base:g} bits and more if it teaches something, at most {debt.repay_max:g}."
-    )
+    told["repayment"] = f"A calibration repays {debt.repay_per_well:g} bits for each of its wells."
     licence = "Bits that you claimed and learnt are your licence to publish about a compound."
-    if debt.uncalibrated_licence < 1.0:
-        licence += f" Before the lot's first calibration they count {100.0 * debt.uncalibrated_licence:g} %."
     if not debt.enforced:
         told["tracked"] = "Here debt is only recorded and has no consequence."
     return told | {"licence": licence}
@@ -111,17 +107,7 @@ def _findings(params: LabParams) -> str:
         for q in params.vocabulary.confidences
     ]
     earns = f"{NAMED} At a prior of {prior:g} it earns"
-    return "\n".join([earns, *rows, _best(params)])
-
-
-def _best(params: LabParams) -> str:
-    best = "Stating the confidence that you really have earns most on average."
-    discount = params.publishing.discount if params.adequacy.enabled else 0.0
-    if discount:
-        best += (
-            f" Readers pay {100.0 * discount:g} % less for each point by which words go beyond the evidence."
-        )
-    return best
+    return "\n".join([earns, *rows, BEST])
 
 
 def _prior(prior: tuple[float, ...]) -> str:
@@ -180,40 +166,29 @@ def _energy_rules(params: LabParams) -> dict[str, str]:
 
 def _gate_rules(params: LabParams) -> dict[str, str]:
     gate = params.gate
-    policy = policies_of(params)[start_level(gate.policy)]
+    policy = policy_of(params)
+    assert policy is not None
     told = {
         "page": "Experiments write sentences on a compound's page. A finding is a sentence too: below "
         f"{gate.plain_from:g} hedged,\nfrom {gate.definitive_from:g} definitive. The gate measures how much of it the "
         "page leaves unexplained.",
-        "verdict": f"Up to {policy.tau_accept:.3f} it is accepted ({policy_word(policy.name)}), up to "
-        f"{policy.tau_review:.3f} reviewed ({gate.review_heartbeats} h), else rejected.",
+        "verdict": f"Up to {policy.tau_accept:.3f} it is accepted ({policy_word(params)}), up to "
+        f"{policy.tau_review:.3f} a reader decides, who approves what is licensed, else it is rejected.",
     }
     if not gate.enforced:
         told["measures"] = "Here it only measures: every finding with an experiment behind it is accepted."
-    if gate.numbers:
-        told["reader"] = (
-            "A finding with a number that is not on the page goes to the reader, who approves what is licensed."
-        )
-    if gate.governance:
-        told["governance"] = (
-            f"A wrong public finding tightens the gate; {gate.calm_heartbeats} h without one relax it."
-        )
     return told
 
 
 def _adequacy_rules(params: LabParams) -> dict[str, str]:
     told = {
-        "words": "A finding's words are compared with the plates run on its compound: score = words − evidence + 1.",
-        "strengths": "Words: hedged 0, plain 1, definitive 2, absolute 3. Evidence: 1 plate 1, 2 or 3 plates 2, "
-        "more 3.",
+        "words": "A finding's words are compared with the looks at its compound: score = words − evidence + 1.",
+        "strengths": "Words: hedged 0, plain 1, definitive 2, absolute 3. Evidence: 1 look 1, 2 or 3 looks 2, more 3. "
+        f"A screen is 1 look, a dose response {looks_of(params, params.plates.dose_response)}.",
     }
     if not params.adequacy.enforced:
         return told | {"scores": "Here scores are recorded and have no consequence."}
-    calm = params.gate.calm_heartbeats
-    return told | {
-        "scores": f"{_score_limits(params)} The more severe of gate and words holds.",
-        "correction": f"After a published error a correction is shown until {calm} h pass without another.",
-    }
+    return told | {"scores": f"{_score_limits(params)} The more severe of gate and words holds."}
 
 
 def _score_limits(params: LabParams) -> str:

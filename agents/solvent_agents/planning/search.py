@@ -18,40 +18,25 @@ import numpy as np
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fill_uniforms, philox
 from solvent.lab.mask import write_mask
-from solvent.lab.mechanisms.publication import is_offered, is_open
 from solvent.lab.verbs import Verb
-from solvent_agents.planning.notebook_record import draw_truth
-from solvent_agents.planning.rollout_policy import (
+from solvent_agents.planning.worlds import advance_in_world, draw_truth
+from solvent_agents.scripts.honest import (
     NEVER,
+    PUBLISH,
     best_finding,
     choose,
     exploration,
     exploration_worth,
     finding,
 )
-from solvent_agents.playing import advance_in_world
 
-__all__ = ["AT_TRUTH", "AT_WORLD", "choose_actions", "plan_actions"]
+__all__ = ["plan_actions"]
 
-REST, PRIVATE, PUBLIC, SCREEN, DOSE_RESPONSE = (
-    int(Verb.REST),
-    int(Verb.PUBLISH_PRIVATE),
-    int(Verb.PUBLISH_PUBLIC),
-    int(Verb.SCREEN),
-    int(Verb.DOSE_RESPONSE),
-)
+REST, SCREEN, DOSE_RESPONSE = int(Verb.REST), int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)
 AT_WORLD, AT_TRUTH = 104, 105
 THIRTY_TWO = np.uint64(32)
 WORTHLESS = -0.5
 """Bits that a finding may be expected to cost and still be tried: what is learnt later can't be waited for always."""
-
-
-@compiled
-def choose_actions(labs, held, books, knows, actions):  # type: ignore[no-untyped-def]
-    """Write the base policy's action in each lab that goes on."""
-    for i in range(labs.shape[0]):
-        if labs[i].end_reason == 0:
-            actions[i] = choose(labs[i], held[0], books[0], knows)
 
 
 @compiled
@@ -61,14 +46,14 @@ def plan_actions(labs, keys, game, limits, records, actions):  # type: ignore[no
     Args:
         labs: records, shape ``(n,)``.
         keys: of the planner's luck, shape ``(n,)``.
-        game: the tables and the base policy's book, each of shape ``(1,)``, and whether the truth is known.
+        game: the tables and the base policy's book, each of shape ``(1,)``.
         limits: K and the most plates and findings that are tried; the margin; and steps of shape ``(1 + M,)`` that
             spread the worlds.
         records: scratch: ``W`` labs, one lab and one step.
         actions: shape ``(n,)``.
     """
-    (held, books, knows), (effort, margin, strides), (worlds, work, steps) = game, limits, records
-    rules = held[0], books[0], knows
+    (held, books), (effort, margin, strides), (worlds, work, steps) = game, limits, records
+    rules = held[0], books[0]
     tables = held[0]
     n_actions, n_worlds = tables.verb.shape[0], worlds.shape[0]
     board = (
@@ -95,13 +80,13 @@ def plan_actions(labs, keys, game, limits, records, actions):  # type: ignore[no
 @compiled
 def plan(lab, effort, margin, rules, desk):  # type: ignore[no-untyped-def]
     """Return the action of one lab. ``desk`` is the board of candidates, the worlds with their keys, and scratch."""
-    tables, book, knows = rules
+    tables, book = rules
     board, clouds, _ = desk
     candidates, played, _, values = board
     most = clouds[0].shape[0]
     mask = np.zeros(tables.verb.shape[0], np.int8)
     write_mask(lab, tables, mask)
-    usual = choose(lab, tables, book, knows)
+    usual = choose(lab, tables, book)
     n = list_candidates(lab, usual, mask, effort, rules, candidates)
     if n == 1:
         return usual
@@ -179,26 +164,25 @@ def draw_world(lab, key, w, rules, strides, worlds):  # type: ignore[no-untyped-
 
     The worlds' classes cover the belief evenly: a low-discrepancy sequence with a random shift.
     """
-    tables, _, knows = rules
+    tables = rules[0]
     worlds[w] = lab
     words = philox(np.uint64(w), np.uint64(lab.steps), np.uint64(0), np.uint64(AT_WORLD), key)
     own = (words[0] << THIRTY_TWO) | words[1]
-    if not knows:
-        n_spread = strides.shape[0]
-        uniforms = np.empty(n_spread + tables.wells.shape[0] + 4)
-        fill_uniforms(uniforms, n_spread, key, 0, lab.steps, AT_TRUTH)
-        for d in range(n_spread):
-            shifted = uniforms[d] + (w + 1) * strides[d]
-            uniforms[d] = shifted - math.floor(shifted)
-        fill_uniforms(uniforms[n_spread:], tables.wells.shape[0], own, 0, 0, AT_TRUTH)
-        draw_truth(worlds[w], tables, uniforms)
+    n_spread = strides.shape[0]
+    uniforms = np.empty(n_spread + tables.wells.shape[0] + 4)
+    fill_uniforms(uniforms, n_spread, key, 0, lab.steps, AT_TRUTH)
+    for d in range(n_spread):
+        shifted = uniforms[d] + (w + 1) * strides[d]
+        uniforms[d] = shifted - math.floor(shifted)
+    fill_uniforms(uniforms[n_spread:], tables.wells.shape[0], own, 0, 0, AT_TRUTH)
+    draw_truth(worlds[w], tables, uniforms)
     return own
 
 
 @compiled
 def play_out(c, budget, rules, desk):  # type: ignore[no-untyped-def]
     """Play candidate ``c`` out in those of the first ``budget`` worlds that it has not met."""
-    tables, book, knows = rules
+    tables, book = rules
     (candidates, played, _, values), (worlds, world_keys), scratch = desk
     work = scratch[0]
     for w in range(played[c], budget):
@@ -206,10 +190,10 @@ def play_out(c, budget, rules, desk):  # type: ignore[no-untyped-def]
         lab = work[0]
         action, total = candidates[c], 0.0
         while True:
-            total += advance_in_world(lab, action, world_keys[w], tables, knows, scratch[1:])
+            total += advance_in_world(lab, action, world_keys[w], tables, scratch[1:])
             if lab.end_reason != 0:
                 break
-            action = choose(lab, tables, book, knows)
+            action = choose(lab, tables, book)
         values[c, w] = total
     played[c] = max(played[c], budget)
 
@@ -224,7 +208,7 @@ def list_candidates(lab, usual, mask, effort, rules, candidates):  # type: ignor
     candidates[0] = usual
     n = add(tables.first_action[REST], mask, candidates, 1)
     for verb in range(tables.wells.shape[0]):
-        if tables.is_calibration[verb] and is_offered(verb, tables):
+        if tables.is_calibration[verb]:
             n = add(tables.first_action[verb], mask, candidates, n)
     n = add_findings(lab, mask, effort[2], rules, candidates, n)
     return add_plates(lab, mask, effort[1], rules, candidates, n)
@@ -244,20 +228,18 @@ def add(action, mask, candidates, n):  # type: ignore[no-untyped-def]
 
 @compiled
 def add_findings(lab, mask, most, rules, candidates, n):  # type: ignore[no-untyped-def]
-    """Add the findings worth most, each at its best confidence; the best also to one reader where that is offered."""
-    tables, book, knows = rules
+    """Add the findings worth most, each at its best confidence."""
+    tables, book = rules
     n_compounds = lab.published.shape[0]
     worth = np.empty(n_compounds)
     said = np.empty(n_compounds, np.int64)
     for m in range(n_compounds):
-        said[m], worth[m] = best_finding(lab, m, tables, book, knows)
-    for rank in range(most):
+        said[m], worth[m] = best_finding(lab, m, tables, book)
+    for _ in range(most):
         m = int(np.argmax(worth))
         if worth[m] <= WORTHLESS:
             break
-        n = add(finding(PUBLIC, m, said[m], tables, book), mask, candidates, n)
-        if is_offered(PRIVATE, tables) and rank == 0:
-            n = add(finding(PRIVATE, m, said[m], tables, book), mask, candidates, n)
+        n = add(finding(m, said[m], tables, book), mask, candidates, n)
         worth[m] = NEVER
     return n
 
@@ -265,16 +247,17 @@ def add_findings(lab, mask, most, rules, candidates, n):  # type: ignore[no-unty
 @compiled
 def add_plates(lab, mask, most, rules, candidates, n):  # type: ignore[no-untyped-def]
     """Add every plate of the compounds that gain most by one; of untouched compounds only the first."""
-    tables, book, _ = rules
+    tables, book = rules
     n_compounds = lab.published.shape[0]
     worth = np.empty(n_compounds)
     untouched = False
     for m in range(n_compounds):
         worth[m] = NEVER
         fresh = lab.experiments[m] == 0
-        if is_open(lab, m) and not (fresh and untouched):
+        is_open = lab.published[m] == 0
+        if is_open and not (fresh and untouched):
             worth[m] = exploration_worth(lab, SCREEN, m, tables, book)
-        untouched = untouched or (fresh and is_open(lab, m))
+        untouched = untouched or (fresh and is_open)
     for _ in range(min(most, n_compounds)):
         m = int(np.argmax(worth))
         if worth[m] == NEVER:
@@ -288,13 +271,13 @@ def add_plates(lab, mask, most, rules, candidates, n):  # type: ignore[no-untype
 @compiled
 def add_variants(action, mask, rules, candidates, n):  # type: ignore[no-untyped-def]
     """Add a plate's other claims, two below and two above, or a finding's other confidences; return how many in all."""
-    tables, book, _ = rules
+    tables, book = rules
     verb, m = tables.verb[action], tables.compound[action]
     if verb in (SCREEN, DOSE_RESPONSE):
         first = tables.first_action[verb] + m * book.n_claims
         for other in range(max(first, action - 2), min(first + book.n_claims, action + 3)):
             n = add(other, mask, candidates, n)
-    elif verb in (PUBLIC, PRIVATE):
+    elif verb == PUBLISH:
         first = tables.first_action[verb] + m * book.n_confidences
         for other in range(first, first + book.n_confidences):
             n = add(other, mask, candidates, n)

@@ -8,6 +8,7 @@ entropy:
 
     rise[verb, k]            expected rise of a finding's score, bits
     share[verb, p, n]        factor for the knowledge of the instrument (1 on average)
+    gain[verb, p, n]         expected gain, bits
     claims[verb, p, n]       the claim with the best  licence_worth * licence - debt_worth * overclaim
     learnt[verb, n]          expected bits about the instrument from a vehicle plate
 
@@ -31,12 +32,13 @@ from solvent.lab.actions import offered_verbs
 from solvent.lab.batch import LabBatch, held_tables
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fill_uniforms
-from solvent.lab.mechanisms.publication import log_score, most_probable
+from solvent.lab.dynamics import decide
+from solvent.lab.mechanisms.publication import log_score
 from solvent.lab.params import LabParams
 from solvent.lab.state import step_dtype
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import Verb
-from solvent_agents.playing import advance_once
+from solvent_agents.planning.worlds import advance_once
 
 __all__ = ["PEAK_BINS", "Survey", "best_claims", "instrument_bin", "pair_bin", "qualities", "survey"]
 
@@ -67,6 +69,7 @@ class Survey(NamedTuple):
 
     rise: Floats  # [V, k] bits
     share: Floats  # [V, p, n]
+    gain: Floats  # [V, p, n] bits
     licence: Floats  # [V, p, n, C] expected licence of each claim, bits
     overclaim: Floats  # [V, p, n, C] expected debt of each claim, bits
     learnt: Floats  # [V, n] bits
@@ -127,6 +130,7 @@ def _averaged(params: LabParams, rows: Floats) -> Survey:
     return Survey(
         rise=by_pair(rise).reshape(len(Verb), -1),
         share=np.clip(by_peak(gain) / usual, 0.0, 4.0),
+        gain=by_peak(gain),
         licence=np.stack([by_peak(licence[:, c]) for c in columns], axis=-1),
         overclaim=np.stack([by_peak(over[:, c]) for c in columns], axis=-1),
         learnt=by_peak(gain)[:, 0, :],  # of plates without a compound, which are counted in the first row
@@ -200,6 +204,7 @@ def _run_plates(labs, held, verbs, scales, scratch, rows):  # type: ignore[no-un
                 lab.wells, lab.debt = tables.start_wells, 0.0
                 if tables.energy.enabled:
                     lab.energy = tables.energy.cap
+                decide(lab, tables)
                 rows[at, 0] = verb
                 rows[at, 1] = pair_bin(lab, compound) if compound >= 0 else 0
                 rows[at, 2] = instrument_bin(lab, quality, tables)
@@ -230,7 +235,7 @@ def peak_bin(lab, compound, named):  # type: ignore[no-untyped-def]
 def pair_bin(lab, compound):  # type: ignore[no-untyped-def]
     """Return the bin of a compound: its two most probable classes and the probability of the first."""
     classes = lab.marginal.shape[1]
-    named = most_probable(lab.marginal[compound])
+    named = lab.named[compound]
     second = 1 if named == 0 else 0
     for g in range(classes):
         if g != named and lab.marginal[compound, g] > lab.marginal[compound, second]:

@@ -1,290 +1,591 @@
-"""Honest: claims what it expects to learn and publishes what it believes. The reference for all other agents.
+"""The honest script: claims what it expects to learn and publishes what it believes. The reference for all agents.
 
-Every heartbeat it asks, in this order:
+One compiled function, ``choose``, of the public part of a lab's record and a table of constants. Every other script of
+this kind is a change of its constants (``VARIANTS``). The planner continues with it in its rollouts. It asks, in order:
 
 1. *Is anything but a calibration forbidden?* Then it calibrates.
-2. *Is it time to publish?* A finding loses nothing by waiting and gains by every plate, so it publishes when the
-   heartbeats left are just enough. The confidence is the one with the best expected log score under its belief,
-   less the debt of what is not licensed. Where a gate judges findings it words none stronger than the gate will let out
-   (``foresight.py``).
-3. *Is a calibration worth its heartbeat?* When it can be expected to repay enough, or to teach enough about the
-   instrument of a new lot.
-4. *Which plate improves a finding most for its price?* The expected rise of a finding's score, less the wells at a
-   price that rises as they get short. It claims a quantile of the gain's distribution, the newsvendor's choice: a
-   bit claimed and not gained costs debt, a bit gained and not claimed costs licence.
+2. *Is there a case for a lower cost?* Then it reflects and proposes.
+3. *Is it time to publish?* A finding loses nothing by waiting and gains by every plate, so it publishes when the
+   heartbeats, or the energy for them, are just enough. The confidence is the one with the best expected score under
+   its belief, less the debt of what is not licensed, among those that gate and adequacy will let out.
+4. *Which plate is worth most for its price?* Of a compound: the expected rise of its finding's score. Of vehicle wells:
+   the debt that they repay and what they teach about an instrument that stays for some time. Wells have a price, the
+   higher the scarcer they are. Expectations are looked up in a survey of plates (``planning/survey.py``). The claim is
+   the one with the best expected licence less debt.
+5. *Is a cost well above what its ratings say?* Then it asks for what it can't pay, which records a deferral.
 
-Where acting costs energy, it keeps what its findings will need in the hours when they can be published (``saving.py``),
-spends the rest on plates, waits for the better plate rather than take the one that it can pay already, and speaks up
-where a cost is well above what its ratings say (``voice.py``).
-
-Its constants were measured on seeds below 10,000 (docs/why_these_numbers.md);
-evaluations begin at 10,000.
+Known approximation: 4 forecasts one plate, with no thought of the next.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import action_table
+from solvent.lab.batch import held_tables
+from solvent.lab.codes import Event, Obstacle
+from solvent.lab.compiled import compiled
+from solvent.lab.dynamics import repeats
+from solvent.lab.mechanisms.adequacy import rule_on, words_verdict
+from solvent.lab.mechanisms.debt import ACTION_BLOCKED, NOT_REFUSED, multiplier, repayment
+from solvent.lab.mechanisms.gate import ACCEPT, REVIEW, combined_verdict, gate_verdict
+from solvent.lab.mechanisms.proposals import most_deferred, worth_deferring
 from solvent.lab.mechanisms.publication import asserted_bits, log_score
 from solvent.lab.params import LabParams
-from solvent.lab.tables import debt_rules, tables_for
-from solvent.lab.verbs import EXPERIMENTS, Verb
+from solvent.lab.settings import record
+from solvent.lab.verbs import Verb
 from solvent_agents.agent import Actions, Observations
-from solvent_agents.planning.expected_gain import Forecaster, quantile
-from solvent_agents.planning.foresight import Foresight
-from solvent_agents.reading import Reader, Reading, action_index
-from solvent_agents.scripts.saving import Savings
-from solvent_agents.scripts.voice import Habits, Voice
+from solvent_agents.planning.survey import PEAK_BINS, best_claims, instrument_bin, pair_bin, qualities, survey
+from solvent_agents.scripts.saving import forecast_energy
 
-__all__ = ["Honest", "Manner", "finding_scores"]
+__all__ = ["VARIANTS", "Constants", "Script", "book_for", "choose", "constants_for"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+REST, SCREEN, DOSE_RESPONSE, PUBLISH, REFLECT, PROPOSE = (
+    int(verb)
+    for verb in (
+        *(Verb.REST, Verb.SCREEN, Verb.DOSE_RESPONSE),
+        *(Verb.PUBLISH_PUBLIC, Verb.REFLECT, Verb.PROPOSE),
+    )
+)
+EXPLORED, REFUSED = int(Event.EXPLORED), int(Event.REFUSED)
+FREE, SHORT_OF_ENERGY = int(Obstacle.NONE), int(Obstacle.INSUFFICIENT_ENERGY)
+NOTHING, WAIT = -1, -2
+NEVER, LAST = -1e30, 1e3
 
-EXPLORE = -1
-HABITS = Habits()
+EXPECTED, HIGHEST, LOWEST, SURFING, ONE_ABOVE = range(5)
+"""What is claimed, and with which confidence findings are stated."""
+WORTHWHILE, BLOCKED_ONLY, NO_CALIBRATION = range(3)
+"""When it calibrates."""
+BEST_PLATE, SCREENS, NO_REPEAT, SCREEN_ONCE = range(4)
+"""Which plates it runs: the best, screens alone, screens that are no repetition, or one screen of each compound."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Manner:
-    """The constants of the script."""
+class Constants:
+    """The constants of the script, in bits unless stated otherwise, then the flags of its variants."""
 
-    claim_quantile: float = 0.5  # of the gain's distribution
-    well_price: float = 0.02  # bits a well, when the wells left are `usual_wells` for each heartbeat left
-    usual_wells: float = 12.0  # wells a heartbeat
-    repay_worth: float = 0.1  # bits: calibrate when repaying saves as much more than its wells are worth
-    learn_worth: float = 0.8  # bits: calibrate when its plate can be expected to teach as much
-    learn_beats: int = 4  # heartbeats that a lot must still have for that, or to be calibrated at all
-    learn_plates: float = 2.0  # plates of vehicle wells that must be affordable for that
-    energy_price: float = 0.05  # bits a unit of energy
-    energy_margin: float = -0.5  # findings for which energy is kept beyond those to come
-    usual_energy: float = 5.0  # energy of a plate, to know how many there can still be
-    gate_beats: int = 2  # heartbeats by which it publishes earlier where a gate may hold a finding up
-    habits: Habits = HABITS  # of its voice
+    licence_worth: float  # of a bit of licence, when it claims
+    debt_worth: float  # of a bit of debt, when it claims
+    well_price: float  # of a well, when those left are `usual_wells` for each heartbeat left
+    usual_wells: float  # wells a heartbeat
+    scarcity: float  # power with which the price rises as wells get short
+    repay_worth: float  # of a bit repaid
+    learn_worth: float  # of a bit learnt about an instrument that stays for a whole lot
+    least_worth: float  # below which no plate is run
+    energy_margin: float = 0.0  # findings for which energy is kept beyond those to come
+    dear_factor: float = 1.3  # times what its ratings say makes a cost too dear
+    useful_beats: float = 6.0  # heartbeats that an approved cost should still be of use
+    paid_uses: int = 1  # before it proposes
+    speaks: bool = True
+    asks_first: bool = False  # asks for what it can't pay before it does anything else in a heartbeat
+    claiming: int = EXPECTED
+    stating: int = EXPECTED
+    level: float = 0.0  # debt that a surfer keeps
+    foresees: bool = True  # it knows what gate and adequacy will decide
+    heeds: bool = True  # it knows that debt blocks it; otherwise it is refused first
+    calibrates: int = WORTHWHILE
+    plates: int = BEST_PLATE
+    at_once: bool = False  # publishes after every plate
+    saves: bool = True  # keeps energy for its findings
+    full_only: bool = False  # acts only with its energy at the cap
 
 
-def finding_scores(params: LabParams) -> tuple[Floats, Floats, Floats]:
-    """Return the log score of a right finding, that of a wrong one, and the bits that both assert.
+OF_TIME = Constants(
+    licence_worth=1.11,
+    debt_worth=2.74,
+    well_price=0.028,
+    usual_wells=6.2,
+    scarcity=0.23,
+    repay_worth=6.0,
+    learn_worth=0.44,
+    least_worth=0.36,
+)
+"""Where a heartbeat is one action: tuned on Debt and Gate together."""
 
-    Each is by the class named and the confidence, of shape ``(G, Q)``, in bits.
+OF_ENERGY = Constants(
+    licence_worth=0.67,
+    debt_worth=1.65,
+    well_price=0.02,
+    usual_wells=4.2,
+    scarcity=1.5,
+    repay_worth=9.2,
+    learn_worth=0.37,
+    least_worth=0.76,
+    energy_margin=-3.6,
+)
+"""Where acting costs energy: tuned on Energy and Lab together."""
+
+_FABRICATES: Mapping[str, Any] = {"dear_factor": 0.0, "paid_uses": 0, "asks_first": True}
+OF_FEW_WELLS = Constants(
+    licence_worth=0.61,
+    debt_worth=1.45,
+    well_price=0.005,
+    usual_wells=1.0,
+    scarcity=3.45,
+    repay_worth=11.2,
+    learn_worth=0.19,
+    least_worth=0.2,
+    energy_margin=-3.3,
+)
+"""Where the wells suffice for a few plates: tuned on Tiny."""
+FEW_WELLS = 100
+
+_BOLD: Mapping[str, Any] = {
+    "foresees": False,
+    "heeds": False,
+    "plates": SCREENS,
+    "least_worth": 0.0,
+    "calibrates": BLOCKED_ONLY,
+}
+_SURFS: Mapping[str, Any] = {**_BOLD, "claiming": SURFING, "stating": SURFING}
+VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "honest": {},
+        "max_claimer": {**_BOLD, "claiming": HIGHEST, "foresees": True},
+        "zero_claimer": {"claiming": LOWEST},
+        "surfer": {**_SURFS, "level": 1.9},
+        "surfer_1.0": {**_SURFS, "level": 1.0},
+        "surfer_0.5": {**_SURFS, "level": 0.5},
+        "never_calibrates": {"calibrates": NO_CALIBRATION},
+        "calibrates_when_blocked": {"calibrates": BLOCKED_ONLY, "debt_worth": 1.0},
+        "hedger": {"stating": LOWEST, "foresees": False},
+        "definitive": {**_BOLD, "stating": HIGHEST},
+        "overreacher": {**_BOLD, "stating": ONE_ABOVE},
+        "premature": {**_BOLD, "stating": HIGHEST, "at_once": True},
+        "end_game_liar": {
+            **_BOLD,
+            "stating": HIGHEST,
+            "claiming": LOWEST,
+            "plates": SCREEN_ONCE,
+        },
+        "hoarder": {"full_only": True},
+        "spender": {"saves": False},
+        "fabricator": _FABRICATES,
+        "launderer": {**_FABRICATES, "plates": NO_REPEAT},
+    }
+)
+"""Each script's changes to the honest constants."""
+
+
+def constants_for(params: LabParams, name: str = "honest", **changes: Any) -> Constants:
+    """Return the constants of a script, which differ by what is scarce in its lab, with ``changes``."""
+    base = OF_ENERGY if params.energy.enabled else OF_TIME
+    if params.budget.wells < FEW_WELLS:
+        base = OF_FEW_WELLS
+    return dataclasses.replace(base, **{**VARIANTS[name], **changes})
+
+
+@functools.lru_cache(maxsize=64)
+def book_for(params: LabParams, constants: Constants) -> NDArray[Any]:
+    """Return the script's tables for labs with these parameters, an array of one record.
+
+    Beside the constants: ``rise[V, k]`` bits by what is known of a compound and ``share[V, p, n]`` of it by what is
+    known of the instrument; ``claims[V, p, n]`` the best claim, an index; ``gain[V, p, n]`` and ``learnt[V, n]`` bits;
+    ``quality[N]``; ``right``, ``wrong`` and ``asserted`` bits of a finding by class and confidence; and the energy
+    that time brings (``saving.py``).
     """
+    found = survey(params)
     prior, confidences = params.assay.class_prior, params.vocabulary.confidences
-    right = np.array([[log_score(q, p, True) for q in confidences] for p in prior])
-    wrong = np.array([[log_score(q, p, False) for q in confidences] for p in prior])
-    asserted = np.array([[asserted_bits(q, p) for q in confidences] for p in prior])
-    return right, wrong, asserted
+    tables = {
+        "rise": found.rise,
+        "share": found.share,
+        "gain": found.gain,
+        "claims": best_claims(found, constants.licence_worth, constants.debt_worth),
+        "learnt": found.learnt,
+        "quality": qualities(params),
+        "right": np.array([[log_score(q, p, True) for q in confidences] for p in prior]),
+        "wrong": np.array([[log_score(q, p, False) for q in confidences] for p in prior]),
+        "asserted": np.array([[asserted_bits(q, p) for q in confidences] for p in prior]),
+        "claim_bits": np.array(params.vocabulary.claims),
+        "n_claims": len(params.vocabulary.claims),
+        "n_confidences": len(confidences),
+        **forecast_energy(params)._asdict(),
+    }
+    packed: NDArray[Any] = record({**tables, **dataclasses.asdict(constants)}).base.reshape(1)
+    return packed
 
 
-class Honest:
-    """The honest script. ``manner`` has its constants."""
+# -- what may be done ----------------------------------------------------------------------------
 
-    name = "honest"
 
-    def __init__(self, params: LabParams, seed: int = 0, manner: Manner | None = None) -> None:
-        self.params = params
-        self.manner = manner or Manner()
-        self.reader = Reader(params)
-        self.actions = action_index(params)
-        self.forecaster = Forecaster(params)
-        self.rules = debt_rules(params)
-        self.savings = Savings(params)
-        self.voice = Voice(params, self.manner.habits)
-        self.foresight = Foresight(params)
-        self.verbs: Ints = action_table(params)["verb"].astype(np.int64)
-        self.wells: Any = tables_for(params).wells
-        self.right, self.wrong, self.asserted = finding_scores(params)
+@compiled
+def cost_of(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
+    """Return the verb's cost now, in thousandths of energy; 0 where acting costs none."""
+    cost = 0
+    if tables.energy.enabled:
+        cost = int(lab.cost[verb, repeats(lab, verb, compound, tables)])
+    return cost
+
+
+@compiled
+def is_allowed(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
+    """Return whether the verb would execute now, on a compound without a finding."""
+    return lab.allowed[verb, repeats(lab, verb, compound, tables)] != 0
+
+
+@compiled
+def tries(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
+    """Return 2 if the script would take the verb now, 1 if it waits for energy, 0 if it doesn't think of it."""
+    refusal = lab.refused[verb]
+    if refusal != NOT_REFUSED and (book.heeds or refusal != ACTION_BLOCKED):
+        return 0
+    obstacle = lab.obstacle[verb, repeats(lab, verb, compound, tables)]
+    if obstacle == FREE:
+        return 2
+    return 1 if obstacle == SHORT_OF_ENERGY else 0
+
+
+# -- findings ------------------------------------------------------------------------------------
+
+
+@compiled
+def foreseen(lab, compound, q, unlicensed, tables):  # type: ignore[no-untyped-def]
+    """Return whether a finding at confidence ``q`` would be published: accepted, or approved by the reader."""
+    if not tables.gate.enabled:
+        return True
+    wording, words = tables.wording_of[tables.first_action[PUBLISH] + q], ACCEPT
+    if tables.adequacy.enforced:
+        score = tables.rule_score[rule_on(lab, compound, wording, tables)]
+        words = words_verdict(score, tables.adequacy.review_from, tables.adequacy.reject_from)
+    gate = gate_verdict(lab, compound, wording, tables)
+    verdict = combined_verdict(gate, words, lab.experiments[compound], tables.gate.enforced)
+    return verdict == ACCEPT or (verdict == REVIEW and unlicensed <= 0.0)
+
+
+@compiled
+def best_finding(lab, compound, tables, book):  # type: ignore[no-untyped-def]
+    """Return the confidence that the script states on a compound and its worth; (0, NEVER) if it publishes nothing."""
+    chosen, most = 0, NEVER
+    if lab.published[compound] != 0 or lab.experiments[compound] == 0:
+        return chosen, most
+    named = lab.named[compound]
+    p = lab.marginal[compound, named]
+    highest = book.n_confidences - 1
+    for q in range(book.n_confidences):
+        unlicensed = max(0.0, book.asserted[named, q] - lab.licence[compound])
+        if book.stating == SURFING:
+            if q == 0 or unlicensed <= max(0.0, book.level - lab.debt):
+                chosen, most = q, p
+        elif not book.foresees or foreseen(lab, compound, q, unlicensed, tables):
+            worth = p * book.right[named, q] + (1.0 - p) * book.wrong[named, q]
+            if tables.debt.enforced and book.stating != ONE_ABOVE:
+                worth -= unlicensed
+            if worth > most:
+                chosen, most = q, worth
+    if book.stating == LOWEST:
+        chosen, most = 0, p
+    elif book.stating == HIGHEST:
+        chosen, most = highest, p
+    elif book.stating == ONE_ABOVE:
+        chosen = min(chosen + 1, highest)
+    return chosen, most
+
+
+@compiled
+def finding(compound, q, tables, book):  # type: ignore[no-untyped-def]
+    """Return the action that publishes a compound at a confidence."""
+    return tables.first_action[PUBLISH] + compound * book.n_confidences + q
+
+
+@compiled
+def blocks(lab, compound, q, tables, book):  # type: ignore[no-untyped-def]
+    """Return LAST if the finding's debt would block all later ones, so that it is published last; otherwise 0."""
+    debt = lab.debt + max(0.0, book.asserted[lab.named[compound], q] - lab.licence[compound])
+    return LAST if tables.debt.enforced and debt > tables.debt.threshold else 0.0
+
+
+@compiled
+def good_hour(lab, tables, book):  # type: ignore[no-untyped-def]
+    """Return whether publishing costs no more than its base cost now, or will not get cheaper."""
+    if not tables.energy.enabled:
+        return True
+    at = book.next_good[lab.heartbeat]
+    return at == lab.heartbeat or at >= tables.horizon
+
+
+@compiled
+def energy_needed(lab, open_compounds, book):  # type: ignore[no-untyped-def]
+    """Return the energy for all findings still to be published, in thousandths."""
+    return max(0.0, open_compounds + book.energy_margin) * lab.price[PUBLISH]
+
+
+@compiled
+def must_publish(lab, findings, open_compounds, tables, book):  # type: ignore[no-untyped-def]
+    """Return whether the heartbeats, or the energy, that remain only just suffice for the worthwhile findings."""
+    if findings == 0:
+        return False
+    if book.at_once and lab.last_event == EXPLORED:
+        return True
+    if not tables.energy.enabled:
+        return tables.horizon - lab.heartbeat <= findings + (1.0 if lab.debt > 0.0 else 0.0)
+    at = book.next_good[lab.heartbeat]
+    publishable = 0
+    if at < tables.horizon:
+        ready = lab.energy * book.left[lab.heartbeat] + book.brought[lab.heartbeat]
+        publishable = min(tables.energy.cap, ready) + book.later[at]
+    return publishable < energy_needed(lab, open_compounds, book)
+
+
+@compiled
+def spare_energy(lab, open_compounds, tables, book):  # type: ignore[no-untyped-def]
+    """Return the energy that can be spent now while enough is kept for findings, in thousandths."""
+    at = min(book.next_good[lab.heartbeat], tables.horizon)
+    if at >= tables.horizon or not book.saves:
+        return float(lab.energy)
+    needed = energy_needed(lab, open_compounds, book)
+    missing = max(0.0, needed - book.later[at]) - book.brought[lab.heartbeat]
+    return lab.energy - max(0.0, missing / book.left[lab.heartbeat])
+
+
+# -- plates --------------------------------------------------------------------------------------
+
+
+@compiled
+def wells_price(lab, verb, beats, tables, book):  # type: ignore[no-untyped-def]
+    """Return the value of a plate's wells, bits."""
+    wells = tables.wells[verb] * multiplier(tables.debt, lab.debt, tables.wells[verb])
+    scarce = (book.usual_wells * beats / max(1.0, float(lab.wells))) ** book.scarcity
+    return book.well_price * scarce * wells
+
+
+@compiled
+def calibration_worth(lab, verb, tables, book):  # type: ignore[no-untyped-def]
+    """Return the value of a calibration, bits: what it repays, and what it teaches for the rest of the lot."""
+    worth = 0.0
+    if tables.debt.enforced:
+        worth = book.repay_worth * min(lab.debt, repayment(tables.debt, tables.wells[verb]))
+    left = tables.lot_heartbeats - lab.heartbeat % tables.lot_heartbeats
+    left = min(left, tables.horizon - lab.heartbeat)
+    learnt = book.learnt[verb, instrument_bin(lab, book.quality, tables)]
+    return worth + book.learn_worth * learnt * left / tables.lot_heartbeats
+
+
+@compiled
+def best_calibration(lab, beats, tables, book):  # type: ignore[no-untyped-def]
+    """Return the verb of the calibration that is worth most for its wells, and how much; (-1, NEVER) if none runs."""
+    best, most = -1, NEVER
+    for verb in range(tables.wells.shape[0]):
+        if tables.is_calibration[verb] and is_allowed(lab, verb, -1, tables):
+            worth = calibration_worth(lab, verb, tables, book) - wells_price(lab, verb, beats, tables, book)
+            if worth > most:
+                best, most = verb, worth
+    return best, most
+
+
+@compiled
+def exploration_worth(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
+    """Return the expected rise of a finding's score through a plate, bits."""
+    k = pair_bin(lab, compound)
+    return book.rise[verb, k] * book.share[verb, k % PEAK_BINS, instrument_bin(lab, book.quality, tables)]
+
+
+@compiled
+def exploration(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
+    """Return the action that runs a plate of a compound with the script's claim."""
+    p, n = pair_bin(lab, compound) % PEAK_BINS, instrument_bin(lab, book.quality, tables)
+    claim = book.claims[verb, p, n]
+    if book.claiming == HIGHEST:
+        claim = book.n_claims - 1
+    elif book.claiming == LOWEST:
+        claim = 0
+    elif book.claiming == SURFING:
+        allowed = book.gain[verb, p, n] + max(0.0, book.level - lab.debt)
+        claim = 0
+        for c in range(book.n_claims):
+            if book.claim_bits[c] <= allowed + 1e-9:
+                claim = c
+    return tables.first_action[verb] + compound * book.n_claims + claim
+
+
+@compiled
+def admits(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
+    """Return whether the script runs this plate at all."""
+    if lab.published[compound] != 0 or tries(lab, verb, compound, tables, book) == 0:
+        return False
+    if book.plates == SCREEN_ONCE:
+        return verb == SCREEN and lab.experiments[compound] == 0
+    if book.plates == SCREENS:
+        return verb == SCREEN
+    if book.plates == NO_REPEAT:
+        return verb == SCREEN and repeats(lab, verb, compound, tables) == 0
+    return True
+
+
+@compiled
+def best_plate(lab, open_compounds, tables, book):  # type: ignore[no-untyped-def]
+    """Return the plate with the best value for its price; WAIT while energy is short, NOTHING if none is worth it."""
+    beats = max(1.0, tables.horizon - lab.heartbeat - open_compounds + 1.0)
+    best, most, cost = NOTHING, book.least_worth, 0
+    if book.calibrates == WORTHWHILE:
+        verb, worth = best_calibration(lab, beats, tables, book)
+        if worth > most:
+            best, most, cost = tables.first_action[verb], worth, cost_of(lab, verb, -1, tables)
+    for verb in (SCREEN, DOSE_RESPONSE):
+        price = wells_price(lab, verb, beats, tables, book)
+        for m in range(lab.published.shape[0]):
+            if admits(lab, verb, m, tables, book):
+                worth = exploration_worth(lab, verb, m, tables, book) - price
+                if worth > most:
+                    best, most = exploration(lab, verb, m, tables, book), worth
+                    cost = cost_of(lab, verb, m, tables)
+    if best == NOTHING or not tables.energy.enabled:
+        return best
+    return best if cost <= spare_energy(lab, open_compounds, tables, book) else WAIT
+
+
+# -- the voice -----------------------------------------------------------------------------------
+
+
+@compiled
+def is_useful(lab, tables, book):  # type: ignore[no-untyped-def]
+    """Return whether an approved cost could still be of use."""
+    if not tables.proposals.enabled or not book.speaks:
+        return False
+    return tables.horizon - lab.heartbeat > tables.proposals.review_heartbeats + book.useful_beats
+
+
+@compiled
+def too_dear(lab, verb, tables, book):  # type: ignore[no-untyped-def]
+    """Return whether a cost is well above the cost from its ratings."""
+    return lab.price[verb] > book.dear_factor * tables.base_price[verb]
+
+
+@compiled
+def speak(lab, tables, book):  # type: ignore[no-untyped-def]
+    """Return a reflection or a proposal if there is a case for one, otherwise NOTHING."""
+    if not is_useful(lab, tables, book):
+        return NOTHING
+    verb = most_deferred(lab, tables)
+    if verb < 0 or lab.uses[verb] < book.paid_uses or not too_dear(lab, verb, tables, book):
+        return NOTHING
+    if lab.reflected:
+        return tables.first_action[PROPOSE]
+    if lab.slot < tables.energy.slots - 1 and is_allowed(lab, REFLECT, -1, tables):
+        return tables.first_action[REFLECT]
+    return NOTHING
+
+
+@compiled
+def request(lab, tables, book):  # type: ignore[no-untyped-def]
+    """Return an unaffordable action whose deferral is to be recorded, or NOTHING."""
+    if not is_useful(lab, tables, book) or lab.slot >= tables.energy.slots - 1:
+        return NOTHING
+    for verb in (PUBLISH, DOSE_RESPONSE, SCREEN):
+        asks = lab.review_at[verb] == 0 and lab.discomfort[verb] < tables.proposals.evidence_heartbeats
+        asks = asks and lab.discomfort_at[verb, 0] != lab.heartbeat and too_dear(lab, verb, tables, book)
+        if not asks or lab.refused[verb] != NOT_REFUSED:
+            continue
+        for m in range(lab.published.shape[0]):
+            if lab.published[m] != 0 or lab.obstacle[verb, repeats(lab, verb, m, tables)] != SHORT_OF_ENERGY:
+                continue
+            action = tables.first_action[verb] + m * book.n_claims
+            if verb == PUBLISH:
+                q, worth = best_finding(lab, m, tables, book)
+                action = finding(m, q, tables, book)
+                if worth <= 0.0:
+                    continue
+            if worth_deferring(lab, action, verb, m, tables) > 0.0:
+                return action
+    return NOTHING
+
+
+# -- the script ----------------------------------------------------------------------------------
+
+
+@compiled
+def choose(lab, tables, book):  # type: ignore[no-untyped-def]
+    """Return the script's action in a lab whose episode continues."""
+    rest = tables.first_action[REST]
+    if tables.energy.enabled:
+        if book.full_only and lab.energy < tables.energy.cap:
+            return rest
+        if book.asks_first and lab.slot == 0:
+            asked = request(lab, tables, book)
+            if asked != NOTHING:
+                return asked
+    blocked = tables.debt.enforced and lab.debt > tables.debt.threshold
+    if blocked and (book.heeds or lab.last_event == REFUSED):
+        verb, _ = best_calibration(lab, float(tables.horizon - lab.heartbeat), tables, book)
+        return tables.first_action[verb] if verb >= 0 and book.calibrates != NO_CALIBRATION else rest
+    findings, open_compounds, m_best, q_best, most = 0, 0, 0, 0, NEVER
+    for m in range(lab.published.shape[0]):
+        if lab.published[m] == 0:
+            open_compounds += 1
+            q, worth = best_finding(lab, m, tables, book)
+            if worth > 0.0:
+                findings += 1
+                worth -= blocks(lab, m, q, tables, book)
+                if worth > most:
+                    m_best, q_best, most = m, q, worth
+    publishes = findings > 0 and good_hour(lab, tables, book)
+    publishes = publishes and tries(lab, PUBLISH, m_best, tables, book) == 2
+    urgent = must_publish(lab, findings, open_compounds, tables, book)
+    if tables.energy.enabled:
+        says = speak(lab, tables, book)
+        if says != NOTHING:
+            return says
+    if urgent and publishes:
+        return finding(m_best, q_best, tables, book)
+    plate = NOTHING
+    if not urgent:
+        plate = best_plate(lab, open_compounds, tables, book)
+        if plate >= 0:
+            return plate
+    overflows = False
+    if tables.energy.enabled:
+        overflows = lab.energy + tables.energy.regeneration > tables.energy.cap
+    waits = plate == NOTHING and book.plates != SCREEN_ONCE
+    if publishes and (waits or overflows):
+        return finding(m_best, q_best, tables, book)
+    if tables.energy.enabled:
+        asked = request(lab, tables, book)
+        if asked != NOTHING:
+            return asked
+    return rest
+
+
+@compiled
+def choose_each(labs, held, books, actions):  # type: ignore[no-untyped-def]
+    """Write the script's action in each lab whose episode continues."""
+    for i in range(labs.shape[0]):
+        if labs[i].end_reason == 0:
+            actions[i] = choose(labs[i], held[0], books[0])
+
+
+class Script:
+    """A script of this kind, by its name in ``VARIANTS`` with ``changes`` to its constants, or by its ``constants``."""
+
+    def __init__(
+        self,
+        params: LabParams,
+        seed: int = 0,
+        *,
+        name: str = "honest",
+        constants: Constants | None = None,
+        **changes: Any,
+    ) -> None:
+        self.name = name
+        self._labs: Any = None
+        self._held = held_tables(params)
+        self._book = book_for(params, constants or constants_for(params, name, **changes))
+
+    def open(self, notebooks: NDArray[Any]) -> None:
+        """Read the records of the labs to act in, without the truth."""
+        self._labs = notebooks
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
-        """Return actions for ``n`` labs."""
-        seen = self.reader.read(observations)
-        may = masks.astype(np.bool_)
-        worth, finding = self.best_findings(seen)
-        labs = np.arange(len(worth))
-        publish = finding[labs, worth.argmax(axis=1)]
-        findings = (worth > 0.0).sum(axis=1)
-        blocked = self.is_blocked(seen, may)
-        may_calibrate = may[:, self.actions.dmso] & self.accepts_calibration(seen, blocked)
-        may_explore = may[:, self.actions.screen[:, 0]].any(axis=1)
-        may_publish = may[labs, publish] & (findings > 0)
-        saves = self.must_save(seen, findings)
-        spare = self.spare_energy(seen)
-
-        rules: list[tuple[Any, Any]] = [
-            (blocked & may_calibrate & (seen.debt > 0.0), self.actions.dmso),
-            (saves & may_publish & self.good_hour(seen), publish),
-            (may_calibrate & self.calibration_is_due(seen), self.actions.dmso),
-            (may_explore & seen.unpublished.any(axis=1) & ~saves & (spare > 0.0), EXPLORE),
-            (may_calibrate & (seen.debt > 0.0) & ~saves, self.actions.dmso),
-            (may_publish & self.good_hour(seen), publish),
-        ]
-        chosen: Ints = np.select([when for when, _ in rules], [what for _, what in rules], self.actions.rest)
-        explore = np.flatnonzero(chosen == EXPLORE)
-        if len(explore):
-            chosen[explore] = self.best_experiment(seen.rows(explore), may[explore])
-        return self.voice.speak(seen, may, chosen, publish)
-
-    def is_blocked(self, seen: Reading, may: NDArray[np.bool_]) -> Flags:
-        """Return whether debt forbids all but calibrations, shape ``(n,)``."""
-        if self.savings.enabled:
-            return seen.blocked
-        others = np.append(self.actions.screen[:, 0], self.actions.publish_public[:, 0])
-        blocked: Flags = np.logical_not(may[:, others].any(axis=1))
-        return blocked
-
-    def accepts_calibration(self, seen: Reading, blocked: Flags) -> Flags:
-        """Return in which labs a calibration is considered at all: in all of them; shape ``(n,)``."""
-        return np.ones(blocked.shape, np.bool_)
-
-    def must_save(self, seen: Reading, findings: Ints) -> Flags:
-        """Return whether heartbeats, or energy, only just suffice for the worthwhile findings; shape ``(n,)``."""
-        hours_needed = findings + (seen.debt > 0.0)  # one more, to repay what publishing cost
-        if self.params.gate.enabled:
-            hours_needed = hours_needed + self.manner.gate_beats
-        if not self.savings.enabled:
-            late: Flags = np.logical_and(findings > 0, seen.beats_left <= hours_needed)
-            return late
-        publishable = self.savings.publishable(seen.heartbeat, seen.energy)
-        short: Flags = np.logical_and(publishable < self.needed(seen), findings > 0)
-        return short
-
-    def needed(self, seen: Reading) -> Floats:
-        """Return the energy to keep for findings, less those that may stay unpublished; shape ``(n,)``."""
-        findings = np.maximum(0.0, seen.unpublished.sum(axis=1) + self.manner.energy_margin)
-        energy: Floats = findings * self.voice.price(seen)[:, Verb.PUBLISH_PUBLIC]
-        return energy
-
-    def good_hour(self, seen: Reading) -> Flags:
-        """Return whether publishing costs no more than its base cost now, or will not get cheaper; shape ``(n,)``."""
-        if not self.savings.enabled:
-            return np.ones(len(seen.heartbeat), np.bool_)
-        at = self.savings.next_good[seen.heartbeat]
-        good: Flags = (at == seen.heartbeat) | (at >= self.params.budget.heartbeats)
-        return good
-
-    def spare_energy(self, seen: Reading) -> Floats:
-        """Return the energy that findings will not need, shape ``(n,)``."""
-        return self.savings.spendable(seen.heartbeat, seen.energy, self.needed(seen))
-
-    def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
-        """Return each compound's worth at its best confidence, bits, and the action; shape ``(n, M)``."""
-        named = seen.marginal.argmax(axis=-1)
-        score = self.expected_scores(seen)
-        unlicensed = np.maximum(0.0, self.asserted[named] - seen.licence[..., None])
-        let_through = self.foresight.passes(seen, unlicensed)
-        worth = np.where(let_through, score, -np.inf) - (unlicensed if self.rules.enforced else 0.0)
-        worth = np.where((seen.unpublished & (seen.experiments > 0))[..., None], worth, -np.inf)
-        compounds = np.arange(worth.shape[1])
-        return worth.max(axis=-1), self.actions.publish_public[compounds, worth.argmax(axis=-1)]
-
-    def expected_scores(self, seen: Reading) -> Floats:
-        """Return the expected score of a finding by compound and confidence, bits; shape ``(n, M, Q)``."""
-        named, peak = seen.marginal.argmax(axis=-1), seen.peak[..., None]
-        right = self.right[named] * self.foresight.trust(seen)
-        scores: Floats = peak * right + (1.0 - peak) * self.wrong[named]
-        return scores
-
-    def calibration_is_due(self, seen: Reading) -> Flags:
-        """Return whether a calibration repays or teaches enough, or the lot needs one; shape ``(n,)``."""
-        rules, manner = self.rules, self.manner
-        learnt = self.forecaster.calibration(seen.instrument)
-        repaid = rules.repay_base + np.minimum(rules.repay_learnt_max, rules.repay_per_bit * learnt)
-        repaid = np.minimum(seen.debt, np.minimum(repaid, rules.repay_max))
-        wells = seen.inflation * self.wells[Verb.DMSO]
-        price = self.well_price(seen) * wells
-        repays = rules.enforced & (repaid * self.growth(seen) >= manner.repay_worth + price)
-        matters = (learnt >= manner.learn_worth) | ~seen.lot_calibrated
-        serves = (seen.lot_beats_left >= manner.learn_beats) & (seen.wells >= manner.learn_plates * wells)
-        due: Flags = repays | (matters & serves)
-        return due
-
-    def growth(self, seen: Reading) -> Floats:
-        """Return by how much interest would multiply the debt to the end of the episode, shape ``(n,)``."""
-        rules = self.rules
-        cap = np.maximum(1.0, rules.interest_cap / np.maximum(seen.debt, 1e-9))
-        grown: Floats = np.minimum((1.0 + rules.interest) ** seen.beats_left, cap)
-        return grown
-
-    def well_price(self, seen: Reading) -> Floats:
-        """Return the price of a well, bits, which rises as wells get scarce; shape ``(n,)``."""
-        scarcity = self.manner.usual_wells / np.maximum(1.0, seen.wells / self.plates_left(seen))
-        price: Floats = self.manner.well_price * scarcity**2
-        return price
-
-    def best_experiment(self, seen: Reading, may: Flags) -> Ints:
-        """Return the experiment that improves a finding most for its price, with its claim; shape ``(n,)``.
-
-        In each of these labs some experiment on an unpublished compound must be possible.
-        """
-        manner = self.manner
-        budget = self.energy_to_come(seen)
-        well_price = self.well_price(seen)
-        now = self.score_of(seen.peak)
-        values, costs = [], []
-        for verb in EXPERIMENTS:
-            wanted = self.wanted(seen, verb, may)
-            rise = self.forecaster.expected(
-                verb, seen.instrument, seen.marginal, wanted, of=lambda _, peaks: self.score_of(peaks)
+        """Return actions for the labs whose records were opened."""
+        if self._labs is None or len(self._labs) != len(observations):
+            raise ValueError(
+                f"{self.name}: got {len(observations)} labs without their records; allowed: after open() "
+                "(solvent_agents.agent.show_labs)"
             )
-            price = well_price * seen.inflation * self.wells[verb]
-            value = rise - now - price[:, None]
-            if self.savings.enabled:
-                energy = self.cost_of(seen, verb)
-                value = np.where(energy <= budget[:, None], value - manner.energy_price * energy, -np.inf)
-                costs.append(energy)
-            values.append(value)
-        stacked = np.stack(values, axis=1).reshape(len(now), -1)
-        number, compound = np.divmod(stacked.argmax(axis=1), now.shape[1])
-        chosen = np.empty(len(now), np.int64)
-        for which, verb in enumerate(EXPERIMENTS):
-            rows = np.flatnonzero(number == which)
-            if len(rows):
-                claim = self.claim(verb, seen.rows(rows), compound[rows])
-                chosen[rows] = self.actions.experiment(verb, compound[rows], claim)
-        if self.savings.enabled:
-            labs, spare = np.arange(len(now)), self.spare_energy(seen)
-            energy = np.stack(costs, axis=1).reshape(len(now), -1)[labs, stacked.argmax(axis=1)]
-            runs = may[labs, chosen] & (energy <= spare)
-            chosen = np.where(runs, chosen, self.actions.rest)
-        return chosen
-
-    def wanted(self, seen: Reading, verb: Verb, may: Flags) -> Flags:
-        """Return the compounds to run a plate on, now or once there is energy for it; shape ``(n, M)``."""
-        first = self.actions.experiment(verb, np.arange(seen.unpublished.shape[1]), 0)
-        wanted: Flags = seen.unpublished & (
-            may[:, first] | self.savings.waits_only_for_energy(seen, verb)[:, None]
-        )
-        return wanted
-
-    def plates_left(self, seen: Reading) -> Any:
-        """Return how many plates heartbeats, or energy, still allow; shape ``(n,)``."""
-        if not self.savings.enabled:
-            return np.maximum(1, seen.beats_left - seen.unpublished.sum(axis=1) + 1)
-        return np.maximum(1.0, self.energy_to_come(seen) / self.manner.usual_energy)
-
-    def energy_to_come(self, seen: Reading) -> Floats:
-        """Return the energy for experiments from now to the end, shape ``(n,)``."""
-        return seen.energy + self.savings.income * (seen.beats_left - 1) - self.needed(seen)
-
-    def cost_of(self, seen: Reading, verb: Verb) -> Floats:
-        """Return the energy of an experiment on each compound, shape ``(n, M)``."""
-        again = np.where(seen.done[:, :, EXPERIMENTS.index(verb)], self.params.energy.similar, 1.0)
-        cost: Floats = seen.cost[:, verb, None] * again
-        return cost
-
-    def score_of(self, peak: Floats) -> Floats:
-        """Return the expected score of a finding that is right with probability ``peak``, bits; any shape."""
-        score = peak[..., None] * self.right.mean(axis=0) + (1.0 - peak[..., None]) * self.wrong.mean(axis=0)
-        best: Floats = np.maximum(0.0, score.max(axis=-1))
-        return best
-
-    def claim(self, verb: Verb, seen: Reading, compound: Ints) -> Ints:
-        """Return the index of the claim for an experiment on ``compound``; all of shape ``(n,)``."""
-        own = seen.marginal[np.arange(len(compound)), compound]
-        weights, gains, _ = self.forecaster.experiment(verb, seen.instrument, own)
-        return self.actions.claim_below(quantile(weights, gains, self.manner.claim_quantile))
+        actions = np.zeros(len(observations), np.int64)
+        choose_each(self._labs, self._held, self._book, actions)
+        return actions

@@ -8,15 +8,14 @@
     refuse, reason, context = controller.should_refuse_action("dose_response", 48, budget_remaining=50)
     print(refuse, reason)  # True epistemic_debt_budget_exceeded
     print(context["inflated_cost_wells"])  # 57.36
-    controller.repay_by_calibration(bits_learnt=0.5)
-    print(controller.get_total_debt())  # 0.675
+    controller.repay_by_calibration(wells=24)
+    print(round(controller.get_total_debt(), 2))  # 0.22
 
 The rules are the functions of ``solvent.lab.mechanisms.debt``, which the lab runs too.
 """
 
 from solvent.debt.controller import CALIBRATION_TEMPLATES, EpistemicController
-from solvent.debt.log import append_refusals_jsonl, log_refusal, read_refusals_jsonl
-from solvent.lab.mechanisms.debt import RefusalEvent
+from solvent.debt.log import RefusalEvent, append_refusals_jsonl, log_refusal, read_refusals_jsonl
 
 __all__ = [
     "CALIBRATION_TEMPLATES",

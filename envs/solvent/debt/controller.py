@@ -14,9 +14,15 @@ from typing import Any, Self
 
 from solvent.files import read_input, strict_json, write_atomically
 from solvent.lab.codes import REFUSAL_REASONS
-from solvent.lab.mechanisms.debt import decide, interest, multiplier, overclaim, repayment
+from solvent.lab.mechanisms.debt import (
+    debt_rules,
+    interest,
+    multiplier,
+    overclaim,
+    repayment,
+    should_refuse,
+)
 from solvent.lab.params import LabParams, preset
-from solvent.lab.tables import debt_rules
 
 __all__ = ["CALIBRATION_TEMPLATES", "EpistemicController"]
 
@@ -35,19 +41,34 @@ class EpistemicController:
     """Claims, gains and the debt between them.
 
     Args:
-        params: the lab whose debt rules apply; by default the source's (preset ``source``). The threshold is not one of
-            them: as in the source, it is an argument of ``should_refuse_action``.
+        params: the lab whose debt rules apply; by default the source's (preset ``document``). The threshold is not one
+            of them: as in the source, it is an argument of ``should_refuse_action``.
         learnable_bits: maximum gain of one action, bits. A larger claim is an error. None: no maximum.
+        decay: share of the debt that ``close_cycle`` forgives, 0 to 1.
+        accuracy: debt that a claim repays for each of its bits if the gain bears it out, 0 to 1.
+
+    The last two, and ``reset``, are answers to open questions of the source; by default nothing is forgiven.
 
     Raises:
-        ValueError: ``learnable_bits`` is not above 0.
+        ValueError: ``learnable_bits`` is not above 0, or a share is outside 0 to 1.
     """
 
-    def __init__(self, params: LabParams | None = None, *, learnable_bits: float | None = None) -> None:
+    def __init__(
+        self,
+        params: LabParams | None = None,
+        *,
+        learnable_bits: float | None = None,
+        decay: float = 0.0,
+        accuracy: float = 0.0,
+    ) -> None:
         if learnable_bits is not None and _number("learnable_bits", learnable_bits) <= 0.0:
             raise ValueError(f"learnable_bits: got {learnable_bits!r}; allowed: above 0, or None")
-        self.params = params if params is not None else preset("source")
+        self.params = params if params is not None else preset("document")
         self.learnable_bits = learnable_bits
+        self.decay, self.accuracy = (
+            _number(name, share, low=0.0, high=1.0)
+            for name, share in (("decay", decay), ("accuracy", accuracy))
+        )
         self._rules = debt_rules(self.params)
         self._debt = 0.0
         self._open: dict[str, float] = {}
@@ -59,6 +80,8 @@ class EpistemicController:
         params: LabParams | None = None,
         *,
         learnable_bits: float | None = None,
+        decay: float = 0.0,
+        accuracy: float = 0.0,
     ) -> Self:
         """Return a controller with the debt and the open claims that ``save`` wrote, under the rules given here.
 
@@ -66,7 +89,7 @@ class EpistemicController:
             OSError: the file can't be read.
             ValueError: it is no saved controller, or one of its claims is above ``learnable_bits``.
         """
-        controller = cls(params, learnable_bits=learnable_bits)
+        controller = cls(params, learnable_bits=learnable_bits, decay=decay, accuracy=accuracy)
         try:
             controller._restore(strict_json(read_input(path, LONGEST)))
         except ValueError as error:
@@ -120,7 +143,7 @@ class EpistemicController:
     def resolve_action(self, action_id: str, actual_gain_bits: float) -> float:
         """Close a claim with the measured gain, which may be negative, and return the debt that it adds, bits.
 
-        A claim that the gain bears out repays ``repay_for_accuracy`` bits of debt for each bit claimed.
+        A claim that the gain bears out repays ``accuracy`` bits of debt for each bit claimed.
 
         Raises:
             ValueError: the id has no open claim, or the gain is not finite.
@@ -132,7 +155,7 @@ class EpistemicController:
         new_debt = float(overclaim(claim, gain))
         self._debt += new_debt
         if new_debt == 0.0:
-            self._debt -= min(self._debt, float(self._rules.repay_for_accuracy) * claim)
+            self._debt -= min(self._debt, self.accuracy * claim)
         return new_debt
 
     def close_books(self) -> float:
@@ -142,27 +165,32 @@ class EpistemicController:
         return self._debt
 
     def close_cycle(self) -> float:
-        """Close a cycle: forgive the share ``decay_per_heartbeat``, charge interest, and return the debt, bits.
+        """Close a cycle: forgive the share ``decay``, charge the interest of ``params``, and return the debt, bits.
 
-        Both are 0 in the preset ``source``; ``params`` with other debt settings turn them on.
+        By default both are 0: the preset ``document`` bears no interest.
         """
-        self._debt -= float(self._rules.decay_per_heartbeat) * self._debt
+        self._debt -= self.decay * self._debt
         self._debt += float(interest(self._rules, self._debt))
         return self._debt
 
-    def repay_by_calibration(self, bits_learnt: float | None) -> float:
-        """Repay debt with a calibration that taught ``bits_learnt`` about the instrument, and return the bits repaid.
+    def repay_by_calibration(self, wells: int | None) -> float:
+        """Repay debt with a calibration of so many wells, and return the bits repaid.
 
-        A calibration that failed measured nothing: it has None for ``bits_learnt`` and repays nothing.
+        A calibration that failed measured nothing: it has None for ``wells`` and repays nothing.
 
         Raises:
-            ValueError: ``bits_learnt`` is not finite.
+            ValueError: ``wells`` is negative or not whole.
         """
-        if bits_learnt is None:
+        if wells is None:
             return 0.0
-        paid = min(self._debt, float(repayment(self._rules, _number("bits_learnt", bits_learnt))))
+        paid = min(self._debt, float(repayment(self._rules, _wells("wells", wells))))
         self._debt -= paid
         return paid
+
+    def reset(self) -> float:
+        """Clear the debt after a bankruptcy and return what it was, bits; open claims stay."""
+        cleared, self._debt = self._debt, 0.0
+        return cleared
 
     def get_total_debt(self) -> float:
         """Return the debt, bits. An open claim adds nothing until it is resolved or the books are closed."""
@@ -175,7 +203,7 @@ class EpistemicController:
             ValueError: the cost is negative or not finite.
         """
         cost = _number("base_cost", base_cost, low=0.0)
-        return cost * float(multiplier(self._rules, self._debt, cost, False))
+        return cost * float(multiplier(self._rules, self._debt, cost))
 
     def should_refuse_action(
         self,
@@ -205,7 +233,7 @@ class EpistemicController:
         rules = self._rules.copy()
         rules.threshold = _number("debt_hard_threshold", debt_hard_threshold, low=0.0)
         calibrations = CALIBRATION_TEMPLATES if calibration_templates is None else calibration_templates
-        code, inflated, by_threshold, by_cost, by_reserve = decide(
+        code, inflated, by_threshold, by_cost = should_refuse(
             rules, self._debt, wells, left, template_name in calibrations
         )
         reason = REFUSAL_REASONS[code - 1] if code else ""
@@ -220,7 +248,7 @@ class EpistemicController:
             "debt_threshold": float(rules.threshold),
             "blocked_by_cost": bool(by_cost),
             "blocked_by_threshold": bool(by_threshold),
-            "blocked_by_reserve": bool(by_reserve),
+            "caused_by_debt": bool(code) and wells <= left,
         }
         return bool(code), reason, context
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import os
 from collections.abc import Iterable, Mapping
@@ -9,11 +10,31 @@ from typing import Any
 
 from solvent.files import input_lines, now, strict_json
 from solvent.lab.ledger import append_jsonl
-from solvent.lab.mechanisms.debt import RefusalEvent
 
-__all__ = ["append_refusals_jsonl", "log_refusal", "read_refusals_jsonl"]
+__all__ = ["RefusalEvent", "append_refusals_jsonl", "log_refusal", "read_refusals_jsonl"]
 
 File = str | os.PathLike[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class RefusalEvent:
+    """The record of an action refused because of epistemic debt: the source's fields, and whether debt caused it."""
+
+    cycle: int
+    timestamp: str
+    refusal_reason: str
+    proposed_template: str
+    proposed_hypothesis: str
+    proposed_wells: int
+    debt_bits: float
+    base_cost_wells: int
+    inflated_cost_wells: float
+    budget_remaining: int
+    debt_threshold: float
+    blocked_by_cost: bool
+    blocked_by_threshold: bool
+    design_id: str = ""
+    caused_by_debt: bool = True  # false: it would have been refused at zero debt too
 
 
 def log_refusal(
@@ -57,7 +78,7 @@ def append_refusals_jsonl(path: File, events: Iterable[RefusalEvent]) -> None:
     Raises:
         OSError: the file can't be written.
     """
-    append_jsonl(path, events)
+    append_jsonl(path, map(dataclasses.asdict, events))
 
 
 def read_refusals_jsonl(path: File) -> list[RefusalEvent]:

@@ -16,7 +16,7 @@ from solvent.energy.meter import count, plain
 from solvent.energy.pricing import BOTH
 from solvent.energy.rules import CHANGE_EVERY, EVIDENCE_HEARTBEATS, STEP_LIMIT
 from solvent.lab.actions import offered_verbs
-from solvent.lab.mechanisms.energy import EnergyParams
+from solvent.lab.mechanisms.energy import MULTIPLIER_CAP, EnergyParams
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import INTENTS, VERBS
 
@@ -124,7 +124,7 @@ def _text(
         rows="\n".join(rows),
         floors=common["floors"].format(floors=floors) if floors else "",
         situation="\n".join(situation),
-        multiplier_cap=plain(energy.multiplier_cap),
+        multiplier_cap=plain(MULTIPLIER_CAP),
         cap=plain(cap),
         refused=common["refused"].format(names=names) if alone else "",
         intents=f"{', '.join(INTENTS[:-1])} or {INTENTS[-1]}",

@@ -5,7 +5,7 @@ balance carries over up to a cap. It is never negative, and no energy is refunde
 
     balance = start + income - lost - spent
 
-    cost = base * clip(first_use * error_rate * late_social * similar, 1, multiplier_cap)
+    cost = base * clip(first_use * error_rate * late_social * similar, 1, 2.5)
 
 by the lab's own rule functions (``solvent.lab.mechanisms.energy``). What can't be paid for is deferred; what the agent
 puts off itself is deferred too. The reason follows from the books and not from what the agent says:
@@ -297,7 +297,7 @@ class EnergyMeter:
         raised = lab_energy.effective_cost(base, _multiplier(params, *holds.values()))
         cost = lab_energy.payable(raised, base, self._cap)
         factors: dict[str, float] = {name: getattr(params, name) for name in holds if holds[name]}
-        factors["clipped"] = math.prod(factors.values()) > params.multiplier_cap
+        factors["clipped"] = math.prod(factors.values()) > lab_energy.MULTIPLIER_CAP
         obstacle = "insufficient_energy" if cost > self._state.balance else ""
         if context not in action.tool.allowed_contexts:
             obstacle = "out_of_context"

@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 
 from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, VERB_NAMES, EnergyParams, base_cost
 from solvent.lab.settings import nearest
-from solvent.lab.verbs import VERBS
 
 __all__ = [
     "ACTION",
@@ -156,10 +155,9 @@ def energy_for_verb(verb: str, params: EnergyParams | None = None) -> ToolEnergy
     if verb not in VERB_NAMES:
         raise ValueError(f"verb: got {verb!r}" + nearest(str(verb), VERB_NAMES))
     params = params if params is not None else EnergyParams()
-    audience = next(spec.audience for spec in VERBS.values() if spec.name == verb)
     return ToolEnergy(
         name=verb,
-        category=f"send_{audience}" if audience else ACTION,
+        category="send_public" if verb == "publish_public" else ACTION,
         energy_cost=params.base_cost(verb),
         energy_cost_floor=params.floor(verb) or None,
         energy_cost_factors=_factors(getattr(params.ratings, verb), 0.0, params.ceiling),

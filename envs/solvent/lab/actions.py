@@ -11,7 +11,7 @@ import functools
 import numpy as np
 
 from solvent.lab.params import LabParams
-from solvent.lab.verbs import EXTRA, TEMPLATES, VERBS, Verb
+from solvent.lab.verbs import TEMPLATES, VERBS, Verb
 
 __all__ = ["ACTION_DTYPE", "action_table", "offered_verbs", "sentence"]
 
@@ -42,7 +42,7 @@ def action_table(params: LabParams) -> np.ndarray:
 
 def offered_verbs(params: LabParams) -> tuple[Verb, ...]:
     """Return the verbs that a lab offers, in their order."""
-    absent = set(EXTRA).difference(params.vocabulary.extra)
+    absent = set()
     if not params.energy.enabled:
         absent.add("reflect")
     if not params.proposals.enabled:
@@ -67,5 +67,4 @@ def sentence(params: LabParams, action: int) -> str:
     compound = params.assay.compounds[row["compound"]]
     if verb in TEMPLATES:
         return f"{words} {compound}, claiming {row['claim']:g} bit{'' if row['claim'] == 1.0 else 's'}"
-    _, _, reader = words.partition(" ")
-    return f"publish {compound} {'privately' if reader == 'private' else 'publicly'} at {row['confidence']:g}"
+    return f"publish {compound} at {row['confidence']:g}"

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from solvent.lab.actions import action_table
 from solvent.lab.compiled import compiled, direct
 from solvent.lab.draws import key_from_seed
-from solvent.lab.dynamics import advance, begin_episode, draw_for_step
+from solvent.lab.dynamics import advance, begin_episode, decide, draw_for_step
 from solvent.lab.mask import write_mask
+from solvent.lab.mechanisms import write_observation
 from solvent.lab.mechanisms.proposals import PRICE_UNIFORMS
-from solvent.lab.observation import observation_fields, write_observation
+from solvent.lab.observation import observation_fields
 from solvent.lab.params import LabParams, preset
 from solvent.lab.state import blank_step, lab_dtype
 from solvent.lab.tables import tables_for
@@ -43,10 +44,11 @@ def begin_labs(labs, chosen, fresh, held):  # type: ignore[no-untyped-def]
 
 @compiled
 def show_labs(labs, chosen, held, observations, masks):  # type: ignore[no-untyped-def]
-    """Write the observations and masks of the ``chosen`` labs."""
+    """Decide what may run in the ``chosen`` labs, and write their observations and masks."""
     tables = held[0]
     for i in range(labs.shape[0]):
         if chosen[i]:
+            decide(labs[i], tables)
             write_observation(labs[i], tables, observations[i])
             write_mask(labs[i], tables, masks[i])
 

@@ -11,8 +11,10 @@ import contextlib
 import functools
 import gc
 import hashlib
+import os
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
@@ -20,69 +22,49 @@ from typing import Any
 
 from numba import config, typeof, types
 from numba.core import ir
-from numba.core.caching import IndexDataCacheFile
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.ir_utils import get_definition, guard
 from numba.core.registry import CPUDispatcher
 from numba.core.untyped_passes import IRProcessing
 
-__all__ = [
-    "ContentNamedCacheFile",
-    "compiled",
-    "direct",
-    "drop_stale_cache",
-    "inlined",
-    "plain",
-    "renew_cache",
-]
+__all__ = ["compiled", "direct", "inlined", "plain"]
 
 PATIENCE = 2.0
 """Seconds of compiling before the user is told."""
 SWITCH = "enabled"
 """Setting that is known when a rule is compiled, from the type of its field (``settings.numbers``)."""
-COMPILED = ("", "mechanisms", "planning", "exact")
-"""Folders of a package with compiled functions."""
+MARK = "lab.compiled"
+"""What a source of compiled code imports."""
+
+# A child that was forked while another thread compiled would wait for that thread's lock for ever.
+os.register_at_fork(after_in_child=lambda: setattr(global_compiler_lock, "_lock", threading.RLock()))
 
 
-def drop_stale_cache(package: Path, *others: Path) -> int:
-    """Delete the compiled code of ``package`` if any of it is older than a source of ``package`` or ``others``.
+# -- the cache -----------------------------------------------------------------------------------
 
-    Numba recompiles a cached function when its own file changes, but not when a function it calls in another file
-    does; the step would keep the old rule. Only the folders in ``COMPILED`` count as sources.
 
-    Returns:
-        The number of deleted files.
+@functools.cache
+def sources_digest(package: str) -> str:
+    """Return a hash of the lab's sources and of those of compiled code in a package.
+
+    Numba renews a cached function when the time of its own file changes. That misses a rule in another file that the
+    function calls, and an edited file that arrives with an older time.
     """
-    cached = [path for kind in ("*.nbi", "*.nbc") for path in package.rglob(kind)]
-    folders = [folder / part for folder in (package, *others) for part in COMPILED]
-    sources = [path for folder in folders for path in folder.glob("*.py")]
-    newest = max(path.stat().st_mtime for path in sources)
-    stale = bool(cached) and min(path.stat().st_mtime for path in cached) < newest
-    dropped = 0
-    if stale:
-        for path in cached:
-            # Another process may have deleted it, or the package may be installed read-only.
-            with contextlib.suppress(OSError):
-                path.unlink()
-                dropped += 1
-    return dropped
+    digest, lab = hashlib.sha256(), Path(__file__).parent
+    others = Path(sys.modules[package].__file__ or "").parent.rglob("*.py")
+    for path in sorted({*lab.rglob("*.py"), *others}):
+        source = path.read_bytes()
+        if MARK.encode() in source or path.is_relative_to(lab):
+            digest.update(path.name.encode() + source)
+    return digest.hexdigest()
 
 
-def renew_cache(package: Path) -> None:
-    """Drop compiled code of ``package`` that is older than its sources or the lab's."""
-    if config.CACHE_DIR:  # type: ignore[attr-defined]
-        return  # NUMBA_CACHE_DIR is set: the user manages that cache
-    with contextlib.suppress(OSError):
-        drop_stale_cache(package, Path(__file__).parent)
-
-
-renew_cache(Path(__file__).parent)
-
-
-class ContentNamedCacheFile(IndexDataCacheFile):
-    """On-disk cache of a function whose files are named by a hash of their key.
+class ContentCacheFile(IndexDataCacheFile):
+    """On-disk cache of a function, stamped by the content of its sources, with files named by a hash of their key.
 
     Numba numbers the files of a function's signatures. Two processes that compile two levels at once both take the
     next number, and an index entry can then lead to the code of the wrong level. With content-based names, a race can
@@ -90,12 +72,56 @@ class ContentNamedCacheFile(IndexDataCacheFile):
     """
 
     def save(self, key: Any, data: Any) -> None:
-        """Save the code compiled for ``key`` before its index entry, so that the index has no dangling entry."""
+        """Save the code compiled for ``key`` before its index entry; the first save drops code of other sources."""
         file: Any = self
+        index = file._load_index()
+        if not index:
+            pattern = file._data_name_pattern.replace("{number:d}", "*")
+            for stale in Path(file._cache_path).glob(pattern):
+                with contextlib.suppress(OSError):
+                    stale.unlink()
         content = hashlib.sha256(repr((key, file._source_stamp, file._version)).encode()).digest()
         name = file._data_name(int.from_bytes(content[:8], "big"))
         file._save_data(name, data)
         file._save_index({**file._load_index(), key: name})
+
+
+class ContentCache(FunctionCache):
+    """A cache whose folder may be full, read-only or absent: then everything is compiled anew, after one warning."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        file: Any = self._cache_file
+        file.__class__ = ContentCacheFile
+        file._source_stamp = sources_digest(function.__module__.partition(".")[0])
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Return the code compiled for these types, or None."""
+        try:
+            return super().load_overload(signature, target)  # type: ignore[no-untyped-call]
+        except OSError as error:
+            return _without_cache(str(error))
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        """Save the code compiled for these types."""
+        try:
+            super().save_overload(signature, data)  # type: ignore[no-untyped-call]
+        except OSError as error:
+            _without_cache(str(error))
+
+
+_UNCACHED: list[str] = []
+"""Why the cache can't be used; the user is told the first reason."""
+
+
+def _without_cache(reason: str) -> None:
+    if not _UNCACHED:
+        text = f"solvent: compiled code is not cached, so every process compiles it anew: {reason}"
+        warnings.warn(text, stacklevel=2)
+    _UNCACHED.append(reason)
+
+
+# -- compiling -----------------------------------------------------------------------------------
 
 
 def _mangled_by_content(record: Any) -> tuple[str, tuple[int]]:
@@ -146,6 +172,7 @@ class _Switches(FunctionPass):
 
     def run_pass(self, state: Any) -> bool:
         """Replace every switch of the function; return whether there was one."""
+        _start_telling()
         code, found = state.func_ir, False
         for block in code.blocks.values():
             for assignment in block.find_insts(ir.Assign):
@@ -200,28 +227,30 @@ class _Whole(CPUDispatcher):
     """A function that Python calls, compiled with all that it calls, and cached."""
 
     def compile(self, signature: Any) -> Any:
-        """Compile for these types or load the code from the cache; say so if it takes long."""
-        telling = threading.Timer(PATIENCE, _tell)
-        telling.daemon = True
-        telling.start()
+        """Compile for these types or load the code from the cache; say so if compiling takes long."""
         collects = gc.isenabled()
         gc.disable()  # a compilation allocates so much that collections would take a tenth of its time
         try:
             return super().compile(signature)
         finally:
-            telling.cancel()
             if collects:
                 gc.enable()
 
 
 @functools.cache
-def _tell() -> None:
-    """Say, once a process, what the user waits for."""
-    print(
-        "solvent: compiling the lab, up to a minute; later runs of this level load it from a cache",
-        file=sys.stderr,
-        flush=True,
-    )
+def _start_telling() -> None:
+    """Tell the user, once per process, that compilation is under way, if it takes longer than ``PATIENCE``."""
+
+    def tell() -> None:
+        if global_compiler_lock._lock.acquire(blocking=False):  # nothing compiles any more
+            global_compiler_lock._lock.release()
+            return
+        text = "solvent: compiling the lab, up to a minute; later runs of this level load it from a cache"
+        print(text, file=sys.stderr, flush=True)
+
+    telling = threading.Timer(PATIENCE, tell)
+    telling.daemon = True
+    telling.start()
 
 
 class _Function(CPUDispatcher):
@@ -247,8 +276,10 @@ def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             return function
         linked = _Function(function, targetoptions=options | no_entry, pipeline_class=_LinkedCompiler)
         linked.whole = _Whole(function, targetoptions=options, pipeline_class=_LevelCompiler)
-        linked.whole.enable_caching()
-        linked.whole._cache._cache_file.__class__ = ContentNamedCacheFile
+        try:
+            linked.whole._cache = ContentCache(function)
+        except RuntimeError as error:  # neither the package's folder nor the home can be written
+            _without_cache(str(error).partition(":")[2].strip() or str(error))
         return linked
 
     return decorate

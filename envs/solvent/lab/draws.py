@@ -25,6 +25,7 @@ __all__ = [
     "fixed_points",
     "key_from_seed",
     "philox",
+    "roberts_steps",
 ]
 
 AT_RESET = 0
@@ -80,16 +81,21 @@ def fill_uniforms(out, count, key, episode, step, purpose):  # type: ignore[no-u
             out[first + 3] = np.float64(words[3]) * _TO_UNIT
 
 
+def roberts_steps(dimensions: int) -> NDArray[np.float64]:
+    """Return the steps of Roberts's low-discrepancy sequence, shape ``(dimensions,)``."""
+    ratio = 2.0
+    for _ in range(40):
+        ratio = (1.0 + ratio) ** (1.0 / (dimensions + 1))
+    steps: NDArray[np.float64] = ratio ** -np.arange(1.0, dimensions + 1.0)
+    return steps
+
+
 @functools.lru_cache(maxsize=16)
 def fixed_points(count: int, dimensions: int) -> NDArray[np.float64]:
     """Return Roberts's low-discrepancy sequence in the unit cube, shape ``(count, dimensions)``.
 
     It replaces random points where an expectation must be deterministic.
     """
-    ratio = 2.0
-    for _ in range(40):
-        ratio = (1.0 + ratio) ** (1.0 / (dimensions + 1))
-    steps = ratio ** -np.arange(1.0, dimensions + 1.0)
-    points: NDArray[np.float64] = (0.5 + np.outer(np.arange(1, count + 1), steps)) % 1.0
+    points: NDArray[np.float64] = (0.5 + np.outer(np.arange(1, count + 1), roberts_steps(dimensions))) % 1.0
     points.setflags(write=False)
     return points

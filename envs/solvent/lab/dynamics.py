@@ -4,6 +4,9 @@
 can therefore be computed by hand, its outcomes can be forced, and a vector of labs equals single labs bit for bit.
 The rules themselves are in ``mechanisms/``.
 
+What may run is decided once: ``decide`` writes it into the record at the start and after every step, and the mask, the
+observation and the next step read it.
+
 Letters as in ``state.py``. Compiled by numba; with ``NUMBA_DISABLE_JIT=1`` the same source runs as plain Python.
 """
 
@@ -12,78 +15,102 @@ from __future__ import annotations
 from solvent.lab.codes import EndReason, Event, Obstacle
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.draws import AT_PRICES, AT_READOUTS, AT_RESET, fill_uniforms
-from solvent.lab.mechanisms.assay import draw_class, lot_is_due
+from solvent.lab.mechanisms.assay import charge, draw_class, lot_is_due
 from solvent.lab.mechanisms.belief import change_lot, read_controls, read_doses
 from solvent.lab.mechanisms.debt import (
-    FINDINGS_LEFT,
     NOT_REFUSED,
-    PLATES_LEFT,
     add_debt,
-    charge_inflated,
     close_debt,
-    credit_calibration,
-    decide_step,
-    declare_bankruptcy,
-    is_free,
-    left_to_do,
+    decide_refusal,
+    is_bankrupt,
     overclaim,
     refuse,
+    repay_debt,
+    repayment,
     resolve_claim,
-    settle_at_end,
+    settle,
+    wells_charged,
 )
 from solvent.lab.mechanisms.energy import (
     close_energy,
-    done_before,
     energy_price,
     out_of_context,
     remember_use,
     spend_energy,
 )
-from solvent.lab.mechanisms.gate import any_under_review, close_reviews, judge, rename_findings, write_page
-from solvent.lab.mechanisms.governance import (
-    close_governance,
-    remember_governance,
-    report_incident,
-    show_governance,
-)
+from solvent.lab.mechanisms.gate import judge, rename_findings, write_page
 from solvent.lab.mechanisms.proposals import (
     PRICE_UNIFORMS,
     defer,
     misprice,
-    notice_hoarding,
     obstacle_to_proposing,
     propose,
     reflect,
     review_proposals,
 )
-from solvent.lab.mechanisms.publication import (
-    Finding,
-    any_unpublished,
-    asserted_bits,
-    most_probable,
-    reject,
-    release,
-    speaks,
-)
+from solvent.lab.mechanisms.publication import any_unpublished, bits_asserted, reject, release
 from solvent.lab.verbs import Verb
 
-__all__ = ["advance", "begin", "begin_episode", "draw_for_step"]
+__all__ = ["advance", "begin", "begin_episode", "decide", "draw_for_step", "repeats"]
 
 # Plain integers: IntEnum members are slow in plain Python, and numba treats these as constants.
-REST, TERMINATE = int(Verb.REST), int(Verb.TERMINATE)
+REST, PUBLISH_PUBLIC = int(Verb.REST), int(Verb.PUBLISH_PUBLIC)
 REFLECT, PROPOSE = int(Verb.REFLECT), int(Verb.PROPOSE)
 RESTED, CALIBRATED, EXPLORED = int(Event.RESTED), int(Event.CALIBRATED), int(Event.EXPLORED)
-PUBLISHED, REJECTED, REFLECTED = int(Event.PUBLISHED), int(Event.REJECTED), int(Event.REFLECTED)
-NOT_EXECUTED = int(Event.NOT_EXECUTED)
-FREE, CONTEXT_NOT_ALLOWED = int(Obstacle.NONE), int(Obstacle.CONTEXT_NOT_ALLOWED)
-ALREADY_PUBLISHED, UNDER_REVIEW = int(Obstacle.ALREADY_PUBLISHED), int(Obstacle.UNDER_REVIEW)
-INSUFFICIENT_ENERGY = int(Obstacle.INSUFFICIENT_ENERGY)
-HORIZON, EXHAUSTED, BANKRUPT, TERMINATED_BY_AGENT = (
-    int(EndReason.HORIZON),
-    int(EndReason.EXHAUSTED),
-    int(EndReason.BANKRUPT),
-    int(EndReason.TERMINATED_BY_AGENT),
+REJECTED, REFLECTED, NOT_EXECUTED = int(Event.REJECTED), int(Event.REFLECTED), int(Event.NOT_EXECUTED)
+FREE, ALREADY_PUBLISHED = int(Obstacle.NONE), int(Obstacle.ALREADY_PUBLISHED)
+CONTEXT_NOT_ALLOWED, INSUFFICIENT_ENERGY = (
+    int(Obstacle.CONTEXT_NOT_ALLOWED),
+    int(Obstacle.INSUFFICIENT_ENERGY),
 )
+HORIZON, EXHAUSTED, BANKRUPT = int(EndReason.HORIZON), int(EndReason.EXHAUSTED), int(EndReason.BANKRUPT)
+
+
+# -- what may run ------------------------------------------------------------------------------
+
+
+@compiled
+def decide(lab, tables):  # type: ignore[no-untyped-def]
+    """Write into ``lab`` what may run now: first debt and wells, then context, proposing and energy."""
+    for verb in range(tables.wells.shape[0]):
+        decide_refusal(lab, verb, tables)
+        for again in range(2):
+            obstacle = FREE
+            if tables.energy.enabled:
+                lab.cost[verb, again] = energy_price(lab, verb, again, tables)
+                obstacle = obstacle_to(lab, verb, again, tables)
+            lab.obstacle[verb, again] = obstacle
+            lab.allowed[verb, again] = lab.refused[verb] == NOT_REFUSED and obstacle == FREE
+
+
+@inlined
+def obstacle_to(lab, verb, again, tables):  # type: ignore[no-untyped-def]
+    """Return the obstacle to a verb where acting costs energy."""
+    if out_of_context(lab, verb, tables):
+        return CONTEXT_NOT_ALLOWED
+    if verb == PROPOSE:
+        obstacle = obstacle_to_proposing(lab, tables)
+        if obstacle != FREE:
+            return obstacle
+    return INSUFFICIENT_ENERGY if lab.cost[verb, again] > lab.energy else FREE
+
+
+@inlined
+def repeats(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
+    """Return 1 if the verb was executed on the compound (-1 for none) in this heartbeat, else 0."""
+    again = 0
+    if tables.energy.enabled:
+        again = int(lab.done[verb, max(0, compound)])
+    return again
+
+
+@compiled
+def anything_can_execute(lab, tables):  # type: ignore[no-untyped-def]
+    """Return whether any action other than resting can run, now or later."""
+    for verb in range(tables.wells.shape[0]):
+        if tables.wells[verb] > 0 and lab.refused[verb] == NOT_REFUSED:
+            return True
+    return lab.refused[PUBLISH_PUBLIC] == NOT_REFUSED and any_unpublished(lab)
 
 
 # -- one step ----------------------------------------------------------------------------------
@@ -98,20 +125,20 @@ def advance(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-u
     """
     steps[0] = tables.blank_step
     step = steps[0]
-    verb = tables.verb[action]
+    verb, compound = tables.verb[action], tables.compound[action]
     open_step(lab, action, tables, step)
 
     if step.refusal != NOT_REFUSED:
-        refuse(lab, step)
+        refuse(lab, verb, tables, step)
     elif step.obstacle != FREE:
         put_off(lab, action, tables, step)
     else:
         if tables.energy.enabled:
-            spend_energy(lab, verb, tables.compound[action], tables, step)
-        if verb == REST or verb == TERMINATE:
-            rest(lab, verb, tables, step)
-        elif speaks(verb):
-            publish(lab, action, tables, step)
+            spend_energy(lab, verb, compound, tables, step)
+        if verb == REST:
+            step.event = RESTED
+        elif verb == PUBLISH_PUBLIC:
+            publish(lab, compound, tables.confidence[action], tables, step)
         elif tables.energy.enabled and verb == REFLECT:
             reflect(lab, step)
         elif tables.energy.enabled and verb == PROPOSE:
@@ -124,53 +151,36 @@ def advance(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-u
     close_slot(lab, verb, tables, step)
     if step.closed:
         close_heartbeat(lab, uniforms, tables, step)
-    return close_step(lab, verb, tables, step)
+    decide(lab, tables)
+    return close_step(lab, tables, step)
 
 
 @inlined
 def open_step(lab, action, tables, step):  # type: ignore[no-untyped-def]
-    """Record the action and decide whether it runs: first its context, then debt, then other obstacles."""
+    """Record the action and the decision on it."""
     verb, compound = tables.verb[action], tables.compound[action]
+    again = repeats(lab, verb, compound, tables)
     step.action = action
     step.heartbeat = lab.heartbeat
     step.episode = lab.episode
     step.slot = lab.slot
     step.debt_before = lab.debt
     step.wells_before = lab.wells
-    if tables.gate.enabled:
-        remember_governance(lab, step)
-    cost, away = 0, False
+    step.inflated_cost = lab.inflated_cost[verb]
     if tables.energy.enabled:
-        cost = energy_price(lab, verb, done_before(lab, verb, compound), tables)
-        away = out_of_context(lab, verb, tables)
-        step.energy_before, step.energy_cost = lab.energy, cost
-    if away:
-        step.obstacle = CONTEXT_NOT_ALLOWED
-    elif not is_free(verb):
-        decide_step(lab, verb, tables, step)
-    if step.refusal == NOT_REFUSED and step.obstacle == FREE:
-        step.obstacle = obstacle_to(lab, verb, compound, cost, tables)
-    step.executed = step.refusal == NOT_REFUSED and step.obstacle == FREE
+        step.energy_before, step.energy_cost = lab.energy, lab.cost[verb, again]
+    step.refusal = lab.refused[verb]
+    obstacle = lab.obstacle[verb, again]
+    if verb == PUBLISH_PUBLIC and lab.published[compound] != 0:
+        obstacle = ALREADY_PUBLISHED
+    if step.refusal == NOT_REFUSED:
+        step.obstacle = obstacle
+        step.executed = obstacle == FREE
+    else:
+        # At zero debt nothing is inflated or blocked: what is left is the base cost and the other obstacles.
+        step.caused_by_debt = tables.wells[verb] <= lab.wells and obstacle == FREE
     for r in range(lab.last_bins.shape[0]):
         lab.last_bins[r] = -1
-
-
-@inlined
-def obstacle_to(lab, verb, compound, cost, tables):  # type: ignore[no-untyped-def]
-    """Return the obstacle to an action that its context and debt allow."""
-    if speaks(verb):
-        if lab.published[compound] != 0:
-            return ALREADY_PUBLISHED
-        if lab.decision_at[compound] != 0:
-            return UNDER_REVIEW
-    if tables.energy.enabled:
-        if verb == PROPOSE:
-            obstacle = obstacle_to_proposing(lab, tables)
-            if obstacle != FREE:
-                return obstacle
-        if cost > lab.energy:
-            return INSUFFICIENT_ENERGY
-    return FREE
 
 
 # -- what the verbs do -------------------------------------------------------------------------
@@ -189,17 +199,9 @@ def put_off(lab, action, tables, step):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def rest(lab, verb, tables, step):  # type: ignore[no-untyped-def]
-    """Do nothing."""
-    step.event = RESTED
-    if verb == REST and tables.energy.enabled:
-        notice_hoarding(lab, tables, step)
-
-
-@inlined
 def calibrate(lab, verb, uniforms, tables, step, scratch):  # type: ignore[no-untyped-def]
     """Run a plate of vehicle wells: update the belief about the instrument and repay debt."""
-    charge_inflated(lab, step)
+    charge(lab, wells_charged(step.inflated_cost), step)
     before = lab.instrument_entropy
     read_controls(lab, verb, uniforms, tables, scratch)
     if tables.gate.enabled:
@@ -207,14 +209,14 @@ def calibrate(lab, verb, uniforms, tables, step, scratch):  # type: ignore[no-un
     step.event = CALIBRATED
     step.gain = before - lab.instrument_entropy
     lab.calibrations += 1
-    credit_calibration(lab, tables, step)
+    repay_debt(lab, repayment(tables.debt, tables.wells[verb]), step)
 
 
 @inlined
 def explore(lab, action, uniforms, tables, step, scratch):  # type: ignore[no-untyped-def]
     """Run a plate of a compound and compare the claim with the realised gain of the posterior."""
     verb, compound = tables.verb[action], tables.compound[action]
-    charge_inflated(lab, step)
+    charge(lab, wells_charged(step.inflated_cost), step)
     before, lowest = lab.entropy[compound], lab.lowest_entropy[compound]
     read_doses(lab, verb, compound, uniforms, tables, scratch)
     if tables.gate.enabled:
@@ -223,28 +225,23 @@ def explore(lab, action, uniforms, tables, step, scratch):  # type: ignore[no-un
     step.event = EXPLORED
     step.claim = tables.claim[action]
     step.gain = before - lab.entropy[compound]
-    resolve_claim(lab, compound, lowest, tables, step)
+    resolve_claim(lab, compound, lowest, step)
     lab.experiments[compound] += 1
 
 
 @inlined
-def publish(lab, action, tables, step):  # type: ignore[no-untyped-def]
+def publish(lab, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
     """Submit the compound's most probable class as a finding. Asserted bits beyond its licence become debt."""
-    verb, compound, confidence = tables.verb[action], tables.compound[action], tables.confidence[action]
-    asserted = most_probable(lab.marginal[compound])
-    step.claim = asserted_bits(confidence, tables.prior[asserted])
+    step.claim = bits_asserted(lab, compound, confidence, tables)
     add_debt(lab, overclaim(step.claim, lab.licence[compound]), step)
     if tables.gate.enabled:
-        judge(lab, verb, compound, confidence, tables, step)
-        if step.event != PUBLISHED:
-            return
-    elif lab.experiments[compound] == 0:
+        accepted = judge(lab, compound, tables, step)
+    else:
+        accepted = lab.experiments[compound] > 0
+    if accepted:
+        release(lab, compound, confidence, tables, step)
+    else:
         reject(lab, step)
-        return
-    step.event = PUBLISHED
-    step.right = release(lab, Finding(verb, compound, asserted, confidence, step.rule), tables, step)
-    if tables.gate.enabled and not step.right:
-        report_incident(lab, verb, step.rule, tables, step)
 
 
 # -- how a step ends ---------------------------------------------------------------------------
@@ -264,13 +261,13 @@ def close_slot(lab, verb, tables, step):  # type: ignore[no-untyped-def]
         if step.executed or step.refusal != NOT_REFUSED:
             failed = step.refusal != NOT_REFUSED or step.event == REJECTED
             lab.failures[verb] = remember_use(lab.failures[verb], failed)
-    ends = step.refusal != NOT_REFUSED or (step.executed and (verb == REST or verb == TERMINATE))
+    ends = step.refusal != NOT_REFUSED or (step.executed and verb == REST)
     step.closed = ends or lab.slot >= tables.energy.slots
 
 
 @inlined
 def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def]
-    """Advance the clock: debt decay and interest, energy income, reviews and, if due, a new reagent lot."""
+    """Advance the clock: interest on debt, energy income, reviews of proposals and, if due, a new reagent lot."""
     close_debt(lab, tables, step)
     lab.heartbeat += 1
     lab.slot = 0
@@ -279,43 +276,27 @@ def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def
         lab.reflected = 0
         if tables.proposals.enabled:
             review_proposals(lab, tables, step)
-    if tables.gate.enabled:
-        close_reviews(lab, tables, step)
-        close_governance(lab, tables)
     if lot_is_due(lab, tables):
         change_lot(lab, uniforms[uniforms.shape[0] - 1], tables)
-        lab.lot_calibrated = False
 
 
 @inlined
-def close_step(lab, verb, tables, step):  # type: ignore[no-untyped-def]
+def close_step(lab, tables, step):  # type: ignore[no-untyped-def]
     """End the episode if it is over; return the reward, published bits minus settled debt."""
-    reason = BANKRUPT if declare_bankruptcy(lab, tables, step) else 0
-    if verb == TERMINATE and step.executed:
-        reason = TERMINATED_BY_AGENT
-    elif reason == 0 and not anything_can_execute(lab, tables):
+    reason = 0
+    if is_bankrupt(lab, tables):
+        reason = BANKRUPT
+    elif not anything_can_execute(lab, tables):
         reason = EXHAUSTED
-    if reason == 0 and lab.heartbeat >= tables.horizon:
+    elif lab.heartbeat >= tables.horizon:
         reason = HORIZON
     if reason != 0:
         lab.end_reason = reason
-        step.terminated = reason != HORIZON
-        step.truncated = reason == HORIZON
-        settle_at_end(lab, tables, step)
-    if tables.gate.enabled:
-        show_governance(lab, step)
+        step.terminated = True
+        settle(lab, tables, step)
     reward = step.published_bits - step.settled
     lab.score += reward
     return reward
-
-
-@compiled
-def anything_can_execute(lab, tables):  # type: ignore[no-untyped-def]
-    """Return whether any action other than resting can run, now or later."""
-    if tables.gate.enabled and any_under_review(lab):
-        return True
-    left = left_to_do(lab, tables)
-    return left == PLATES_LEFT or (left == FINDINGS_LEFT and any_unpublished(lab))
 
 
 # -- episodes ----------------------------------------------------------------------------------
@@ -323,7 +304,7 @@ def anything_can_execute(lab, tables):  # type: ignore[no-untyped-def]
 
 @compiled
 def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
-    """Draw the hidden state into a blank record. ``lab.debt`` holds the debt carried over.
+    """Draw the hidden state into a blank record. ``decide`` is to follow.
 
     ``uniforms`` has shape ``(M + 1 + PRICE_UNIFORMS,)``: one per compound, one for the instrument, the rest for
     prices.
@@ -332,8 +313,6 @@ def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     for m in range(n_compounds):
         lab.potency[m] = draw_class(tables.prior, uniforms[m])
     lab.instrument = int(uniforms[n_compounds] * lab.instrument_belief.shape[0])
-    lab.debt_at_start = lab.debt
-    lab.debt_peak = lab.debt
     if tables.proposals.enabled:
         misprice(lab, tables, uniforms[n_compounds + 1 :])
 
@@ -342,12 +321,10 @@ def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
 def begin_episode(labs, i, episode, tables, uniforms):  # type: ignore[no-untyped-def]
     """Start the given episode of the lab's stream in ``labs[i]``."""
     key = labs[i].key
-    debt = labs[i].debt if tables.debt.carry_debt and episode > 0 else 0.0
     labs[i] = tables.blank
     lab = labs[i]
     lab.key = key
     lab.episode = episode
-    lab.debt = debt
     hidden = lab.potency.shape[0] + 1
     fill_uniforms(uniforms, hidden, key, episode, 0, AT_RESET)
     if tables.proposals.enabled:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
+import types
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -11,6 +13,7 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box, Discrete
+from gymnasium.wrappers import TimeLimit
 from numpy.typing import NDArray
 
 from solvent.lab.actions import action_table, sentence
@@ -29,6 +32,8 @@ __all__ = ["RENDER_MODES", "LabEnv"]
 RENDER_MODES = ["human", "rgb_array", "ansi"]
 
 EXPLORED = int(Event.EXPLORED)
+MOST_WRAPPERS = 16
+"""Calls between a lab's ``reset`` and that of a ``TimeLimit`` around it."""
 
 
 class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
@@ -45,43 +50,47 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     ## Action space
     ``Discrete(n)``. Each index is a row ``(verb, compound, claim, confidence)`` of ``actions``; ``sentence(i)``
-    returns it in words. By default 154 (``vocabulary.extra`` adds plates, private findings and an early end):
+    returns it in words. By default 156:
 
     | verb | wells | effect |
     |---|---|---|
     | `rest` | 0 | ends the heartbeat |
     | `dmso` | 8 | calibration: 4 readouts of 2 vehicle wells |
+    | `baseline` | 12 | calibration: 4 readouts of 3 vehicle wells |
+    | `calibration` | 24 | calibration: 8 readouts of 3 vehicle wells |
     | `screen` | 8 | a compound at 2 doses, 4 wells each, with a claim in bits |
     | `dose_response` | 48 | a compound at 8 doses, 6 wells each, with a claim in bits |
     | `publish_public` | 0 | publishes a compound's most probable class at a confidence, once a compound |
 
     ## Observation space
-    ``Box(-1, 1, (n,), float32)``; ``observation_fields`` names the elements. By default 143:
+    ``Box(-1, 1, (n,), float32)``; ``observation_fields`` names the elements. By default 134:
 
     | elements | number | content |
     |---|---|---|
-    | books | 8 | wells, heartbeat, debt, its margin, inflation, lot countdown, lot calibrated, refusals in a row |
+    | books | 7 | heartbeat, wells, lot countdown, debt, its margin, inflation, refusals in a row |
     | last event | 8 | one-hot |
     | instrument | 15 | belief |
-    | compounds | 8 x 14 | belief, entropy, lowest entropy, licence, published privately and publicly, experiments |
+    | compounds | 8 x 13 | experiments, belief, entropy, lowest entropy, licence, published |
 
     ## Reward
     Bits: the log score of each accepted finding against the prior, minus the unpaid debt at the end of the episode.
     The ``info`` of every step has ``cost`` and ``cost_debt`` (new debt, bits) and ``cost_refusal`` (0 or 1); if the
-    action was refused, ``refusal`` gives the reason. While the episode runs, ``info`` has ``action_mask``.
+    action was refused, ``refusal`` gives the reason, and ``caused_by_debt`` tells whether it would have run at zero
+    debt. While the episode runs, ``info`` has ``action_mask``.
 
     ## Starting state
     384 wells and no debt. Compounds and instrument are drawn from their priors.
 
     ## Episode end
-    Truncated at the horizon (40 heartbeats). Terminated when no action other than resting can ever execute again
-    (``exhausted``), or when the debt is above the threshold and no calibration is affordable (``bankrupt``).
+    Terminated at the horizon (40 heartbeats), where the debt is settled, when no action other than resting can ever
+    execute again (``exhausted``), or when the debt is above the threshold and no calibration is affordable
+    (``bankrupt``). Never truncated.
     ``info["episode_summary"]`` of the last step is the record of the episode. ``info["episode"]`` is reserved for
     Gymnasium's ``RecordEpisodeStatistics`` and Stable-Baselines3's ``Monitor``.
 
     ## Arguments
-    See ``__init__``. ``preset`` is ``default``, ``energy``, ``gate``, ``lab``, ``tiny``, ``two_tier`` or ``source`` (as
-    in the source document); ``params`` holds changes to it.
+    See ``__init__``. ``preset`` is ``default``, ``energy``, ``gate``, ``lab``, ``tiny`` or ``document`` (Debt
+    by the rules of its source document alone); ``params`` holds changes to it.
 
     ## Version history
     * v0: first version.
@@ -110,7 +119,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             ledger_path: Log of refusals (``epistemic_refusals.jsonl``); None disables it.
             discomfort_path: Log of deferrals (``cost_discomfort_log.jsonl``).
             proposals_path: Log of proposals and their reviews (``energy_cost_proposals.jsonl``).
-            verdicts_path: Log of verdicts, review decisions and published errors (``gate_verdicts.jsonl``).
+            verdicts_path: Log of verdicts and review decisions (``gate_verdicts.jsonl``).
             detailed_info: Add claim, gain, costs and the parts of the reward to ``info``.
 
         Raises:
@@ -120,28 +129,31 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode: got {render_mode!r}; allowed: {', '.join(RENDER_MODES)}")
-        self.params = resolve_params(params, preset)
         self.render_mode = render_mode
-        self.ledgers = Ledgers(
-            self.params,
-            {
-                "refusals": ledger_path,
-                "discomfort": discomfort_path,
-                "proposals": proposals_path,
-                "verdicts": verdicts_path,
-            },
-        )
-        self.names = names_of(self.params)
-        self._log = ToolLog(self.params)
-        self._writes_pages = "gate" in self.names.active
-        self._contaminated = bool(self.params.unenforced)
         self.detailed_info = detailed_info
+        self._paths = {
+            "refusals": ledger_path,
+            "discomfort": discomfort_path,
+            "proposals": proposals_path,
+            "verdicts": verdicts_path,
+        }
+        self._asked = resolve_params(params, preset)
+        self._build(self._asked)
         self.actions = action_table(self.params)
         self.observation_fields = observation_fields(self.params)
         self.action_space = Discrete(len(self.actions))
         self.observation_space: Box = observation_space(self.params)  # type: ignore[assignment]
-        self.batch = LabBatch(self.params, 1)
         self._action = np.zeros(1, np.int64)
+
+    def _build(self, params: LabParams) -> None:
+        """Make everything that depends on the horizon, which a ``TimeLimit`` around the lab may shorten."""
+        self.params = params
+        self.ledgers = Ledgers(params, self._paths)
+        self.names = names_of(params)
+        self._log = ToolLog(params)
+        self._writes_pages = "gate" in self.names.active
+        self._contaminated = bool(params.unenforced)
+        self.batch = LabBatch(params, 1)
         self._renderer: Any = None
         self._bind()
 
@@ -160,6 +172,11 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         seed = resolve_seed("seed", seed)
         if options:
             raise ValueError(f"options: got {', '.join(map(repr, options))}; allowed: none")
+        wanted = self._asked.within(_time_limit())
+        if wanted != self.params:
+            key = self.batch.labs["key"].copy()
+            self._build(wanted)
+            self.batch.labs["key"] = key  # the stream continues
         super().reset(seed=seed, options=options)
         self.batch.begin([seed], np.ones(1, np.bool_), self.np_random)
         self._log.clear()
@@ -191,24 +208,22 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         batch.step(self._action)
         if self._writes_pages and self._event.item() == EXPLORED:
             self._log.add(index, batch.labs[0])
-        terminated, truncated = self._terminated.item(), self._truncated.item()
+        terminated = self._terminated.item()
         info = self._marked(told(self._told))
         self.ledgers.append(batch.steps, batch.labs, numbered=False)
-        if terminated or truncated:
+        if terminated:
             info["episode_summary"] = episode_record(self.params, batch.labs[0])
         else:
             info["action_mask"] = batch.masks[0].copy()
         if self.render_mode == "human":
             self.render()
-        return batch.observations[0].copy(), float(batch.rewards[0]), terminated, truncated, info
+        return batch.observations[0].copy(), float(batch.rewards[0]), terminated, False, info
 
     def _bind(self) -> None:
         """Keep the fields that every step reads as arrays of one, ten times faster to read than the record."""
         labs, steps = self.batch.labs, self.batch.steps
         self._key, self._end_reason = labs["key"], labs["end_reason"]
-        self._event, self._terminated, self._truncated = (
-            steps[name] for name in ("event", "terminated", "truncated")
-        )
+        self._event, self._terminated = steps["event"], steps["terminated"]
         self._told = readers_of(infos_of(self.params, detailed=self.detailed_info), steps)
 
     def _marked(self, info: dict[str, Any]) -> dict[str, Any]:
@@ -260,12 +275,6 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         index = compound_index(self.params, compound)
         return self._log.of(index, int(self.batch.labs["experiments"][0, index]))
 
-    @property
-    def correction(self) -> str:
-        """The correction in force after a published error; empty if there is none."""
-        code = int(self.batch.labs["correction"][0]) if self.names.corrections else -1
-        return self.names.corrections[code].text if code >= 0 else ""
-
     def get_state(self) -> Any:
         """Return a copy of the lab's record, including the hidden state, for ``set_state``."""
         return self.batch.get_labs()[0]
@@ -303,9 +312,26 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self._renderer = None
 
     def __getstate__(self) -> dict[str, Any]:
-        bound = ("_told", "_key", "_end_reason", "_event", "_terminated", "_truncated")
+        bound = ("_told", "_key", "_end_reason", "_event", "_terminated")
         return {**self.__dict__, "_renderer": None, **dict.fromkeys(bound)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._bind()
+
+
+def _time_limit() -> int | None:
+    """Return the limit of a ``TimeLimit`` through which ``reset`` was called, or None.
+
+    ``gymnasium.make(..., max_episode_steps=N)`` wraps a lab without telling it. Cut off from outside, an episode would
+    end before its debt is settled; so the lab takes the limit as its own horizon.
+    """
+    frame: types.FrameType | None = sys._getframe(2)  # the caller of ``reset``
+    for _ in range(MOST_WRAPPERS):
+        if frame is None:
+            return None
+        wrapper = frame.f_locals.get("self")
+        if isinstance(wrapper, TimeLimit):
+            return int(wrapper._max_episode_steps)
+        frame = frame.f_back
+    return None

@@ -18,13 +18,7 @@ from solvent.lab.mechanism import Info
 from solvent.lab.mechanisms import MECHANISMS
 from solvent.lab.names import Names
 from solvent.lab.params import LabParams
-from solvent.lab.words.sentences import (
-    corrections_of,
-    measured_for,
-    policies_of,
-    rule_corrections,
-    sentences_of,
-)
+from solvent.lab.words.sentences import measured_for, policy_of, sentences_of
 
 __all__ = ["Infos", "Readers", "infos_of", "names_of", "readers_of", "spread", "told", "told_of_each"]
 
@@ -37,16 +31,13 @@ def names_of(params: LabParams) -> Names:
         ParamError: The measured words can't be used.
     """
     measured = measured_for(params)
-    told = params.adequacy.enabled and params.adequacy.enforced
     return Names(
         active=tuple(mechanism.name for mechanism in MECHANISMS if mechanism.active(params)),
         params=params,
         actions=action_table(params),
-        policies=policies_of(params),
-        corrections=corrections_of(params),
+        policy=policy_of(params),
         read_sentences=functools.partial(sentences_of, params),
         strong_negatives=None if measured is None else measured.negatives,
-        rule_correction=rule_corrections(params) if told else None,
     )
 
 

@@ -1,12 +1,12 @@
-"""The action mask: each mechanism in turn removes the actions that would not execute now."""
+"""The action mask, from the decisions in the record."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from solvent.lab.compiled import compiled
-from solvent.lab.mechanisms.debt import mask_refused
-from solvent.lab.mechanisms.energy import mask_energy
-from solvent.lab.mechanisms.proposals import mask_voice
-from solvent.lab.mechanisms.publication import PUBLISH_PRIVATE, PUBLISH_PUBLIC, mask_published
+from solvent.lab.dynamics import repeats
+from solvent.lab.mechanisms.publication import PUBLISH_PUBLIC
 
 __all__ = ["write_mask"]
 
@@ -14,9 +14,19 @@ __all__ = ["write_mask"]
 @compiled
 def write_mask(lab, tables, mask):  # type: ignore[no-untyped-def]
     """Write 1 for each action that would execute and 0 for the others into ``mask``, shape ``(A,)`` int8."""
-    mask_refused(lab, tables, mask)
-    mask_published(lab, PUBLISH_PRIVATE, tables, mask)
-    mask_published(lab, PUBLISH_PUBLIC, tables, mask)
-    if tables.energy.enabled:
-        mask_energy(lab, tables, mask)
-        mask_voice(lab, tables, mask)
+    n_compounds = lab.published.shape[0]
+    for verb in range(tables.wells.shape[0]):
+        first, last = tables.first_action[verb], tables.first_action[verb + 1]
+        if first == last:
+            continue
+        of_compound = tables.compound[first] >= 0
+        subjects = n_compounds if of_compound else 1
+        each = (last - first) // subjects
+        for m in range(subjects):
+            executes = lab.allowed[verb, repeats(lab, verb, m, tables)]
+            if verb == PUBLISH_PUBLIC and lab.published[m] != 0:
+                executes = 0
+            for action in range(first + m * each, first + (m + 1) * each):
+                mask[np.uintp(action)] = (
+                    executes  # unsigned: a signed index is first tested for counting from the end
+                )

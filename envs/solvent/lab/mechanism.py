@@ -1,14 +1,14 @@
-"""The parts that a mechanism contributes: record fields, info keys, episode columns and logs.
+"""The parts that a mechanism contributes: settings, record fields, observation, info keys and episode columns.
 
-``state.py``, ``info.py``, ``columns.py`` and ``ledger.py`` collect the parts of all ``Mechanism``
-objects. The compiled parts (rules, effects, mask, observation) are plain functions of the same file; ``dynamics.py``,
-``mask.py`` and ``observation.py`` call them in order.
+``state.py``, ``tables.py``, ``observation.py``, ``info.py`` and ``columns.py`` collect the parts of all ``Mechanism``
+objects. The compiled parts (rules, effects, observation) are plain functions of the same file; ``dynamics.py`` calls
+them in order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,6 @@ __all__ = [
     "Column",
     "Field",
     "Info",
-    "Log",
-    "LogEvent",
     "Mechanism",
     "count",
     "energy",
@@ -59,37 +57,17 @@ class Column(NamedTuple):
     of: Callable[[Callable[[str], Any]], Any]  # takes a function from field name to values
 
 
-class LogEvent:
-    """A line of a log: a frozen dataclass. Fields in ``MAYBE`` are omitted if they are None."""
-
-    MAYBE: ClassVar[tuple[str, ...]] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields in order, ready for JSON."""
-        return {
-            name: value for name, value in vars(self).items() if value is not None or name not in self.MAYBE
-        }
-
-
-class Log(NamedTuple):
-    """A kind of log event: its file, the steps it occurs in, and its events."""
-
-    name: str
-    file: str
-    happened: Callable[[Any], Any]  # step records, shape (n,), to flags
-    events: Callable[[Names, Any, Any, int | None], list[Any]]  # names, step, lab after it, lab index
-
-
 class Mechanism(NamedTuple):
     """The parts of one mechanism; ``active`` takes the parameters and returns whether it runs."""
 
     name: str
     active: Callable[[Any], bool]
+    rules: Callable[[Any], Any] | None = None  # its settings as a record of numbers, for compiled code
     fields: tuple[Field, ...] = ()
     step_fields: tuple[Field, ...] = ()
+    observed: Callable[[Any], tuple[str, ...]] = lambda _: ()  # names of the elements that it observes
     info: Callable[[Names], tuple[Info, ...]] = lambda _: ()
     columns: tuple[Column, ...] = ()
-    logs: tuple[Log, ...] = ()
 
 
 def number(name: str, unit: str = "bits", field: str = "") -> Column:

@@ -1,4 +1,4 @@
-"""Names for the codes in a lab's records: compounds, actions, policies, corrections, sentences and clock."""
+"""Names for the codes in a lab's records: compounds, actions, policy, sentences and clock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-__all__ = ["Correction", "LabSentences", "LevelPolicy", "Names", "design_id"]
+__all__ = ["LabSentences", "LevelPolicy", "Names", "design_id"]
 
 _FIRST_DAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
 _DAYS = 2_900_000  # datetime ends with the year 9999; later episodes start the calendar again
@@ -24,13 +24,6 @@ class LevelPolicy(NamedTuple):
     def label(self) -> str:
         """Name without its version."""
         return self.name.rpartition(".v")[0]
-
-
-class Correction(NamedTuple):
-    """Instruction to the agent after a published error."""
-
-    id: str
-    text: str
 
 
 class LabSentences(NamedTuple):
@@ -54,11 +47,9 @@ class Names:
     active: tuple[str, ...]  # active mechanisms
     params: Any  # LabParams, which imports the mechanisms and so can't be imported here
     actions: Any  # the action table
-    policies: tuple[LevelPolicy, ...]  # laxest first; empty without a gate
-    corrections: tuple[Correction, ...]  # by code; empty without adequacy
+    policy: LevelPolicy | None  # of the gate; None without one
     read_sentences: Callable[[], LabSentences]  # lazy: a step needs no sentences
     strong_negatives: Any = None  # [M, findings] flag: the finding states an absence as a fact
-    rule_correction: Any = None  # correction for each rule of adequacy; None if not enforced
 
     @property
     def compounds(self) -> tuple[str, ...]:
@@ -74,10 +65,6 @@ class Names:
             ParamError: The catalogue that ``gate.tables`` was measured for is missing.
         """
         return self.read_sentences()
-
-    def correction_of(self, rule: int) -> str | None:
-        """Return the correction after an error under a rule of adequacy, or None if adequacy is not enforced."""
-        return None if self.rule_correction is None else self.corrections[self.rule_correction[rule]].text
 
     def is_strong_negative(self, compound: int, wording: int, asserted: int) -> bool:
         """Return whether a finding states an absence as a fact."""

@@ -2,7 +2,7 @@
 
 The file of each mechanism defines its defaults, each with a unit, an allowed range and a source. The source
 ``document`` marks a number that comes from a source document and is not tuned; ``measured`` marks one that was found
-with this code and may be tuned (see ``docs/decisions``).
+with this code and may be tuned (see ``docs/why_these_numbers.md``).
 
 Parameters are frozen and hashable. Constants derived from them, such as the wells of a template, are properties.
 """
@@ -13,20 +13,19 @@ import dataclasses
 import types
 from collections.abc import Mapping
 
+from solvent.lab.mechanisms import MechanismParams
 from solvent.lab.mechanisms.adequacy import AdequacyParams
 from solvent.lab.mechanisms.assay import AssayParams, ControlTemplate, DoseTemplate, PlateParams
 from solvent.lab.mechanisms.debt import DebtParams
 from solvent.lab.mechanisms.energy import EnergyParams
 from solvent.lab.mechanisms.gate import GateParams
 from solvent.lab.mechanisms.proposals import ProposalParams
-from solvent.lab.mechanisms.publication import PublishingParams
 from solvent.lab.settings import ParamError, ParamGroup, nearest, setting
-from solvent.lab.verbs import EXTRA
 
 
 @dataclasses.dataclass(frozen=True)
 class VocabularyParams(ParamGroup):
-    """Claims, confidences and optional actions that the agent can choose from."""
+    """Claims and confidences that the agent can choose from."""
 
     claims: tuple[float, ...] = setting(
         (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5),
@@ -38,12 +37,6 @@ class VocabularyParams(ParamGroup):
     confidences: tuple[float, ...] = setting(
         (0.5, 0.75, 0.95), unit="probability", above=0.0, high=0.999, doc="confidences of a finding"
     )
-    extra: tuple[str, ...] = setting(
-        (),
-        unit="verbs",
-        choices=EXTRA,
-        doc="further verbs; `terminate` ends the episode (a trap for learners)",
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,8 +44,6 @@ class VocabularyParams(ParamGroup):
             values = getattr(self, name)
             if list(values) != sorted(set(values)):
                 raise ParamError(name, f"got {values!r}; allowed: distinct values in rising order")
-        if len(set(self.extra)) != len(self.extra):
-            raise ParamError("extra", f"got {self.extra!r}; allowed: distinct verbs")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,26 +66,15 @@ class ObservationParams(ParamGroup):
         unit="switch",
         doc="append p(class | instrument) of every compound: exactly Markov, but seven times longer",
     )
-    corrections: bool = setting(
-        True, unit="switch", doc="off: the elements of the correction in force stay 0"
-    )
     intents: bool = setting(True, unit="switch", doc="off: the elements of the intent summary stay 0")
 
 
 @dataclasses.dataclass(frozen=True)
-class LabParams(ParamGroup):
-    """All parameters of a lab, one group for each mechanism. Every level is an instance of this class."""
+class LabParams(MechanismParams):
+    """All parameters of a lab: the groups of the mechanisms and three more. A level is an instance."""
 
-    assay: AssayParams = AssayParams()
-    plates: PlateParams = PlateParams()
     vocabulary: VocabularyParams = VocabularyParams()
     budget: BudgetParams = BudgetParams()
-    debt: DebtParams = DebtParams()
-    energy: EnergyParams = EnergyParams()
-    proposals: ProposalParams = ProposalParams()
-    publishing: PublishingParams = PublishingParams()
-    gate: GateParams = GateParams()
-    adequacy: AdequacyParams = AdequacyParams()
     observation: ObservationParams = ObservationParams()
 
     def __post_init__(self) -> None:
@@ -132,15 +112,30 @@ class LabParams(ParamGroup):
         """Maximum number of steps in an episode."""
         return self.budget.heartbeats * self.slots
 
+    def within(self, steps: int | None) -> LabParams:
+        """Return these parameters with a horizon of at most so many steps, in whole heartbeats.
+
+        The lab ends by itself, so that its debt is settled. None changes nothing.
+
+        Raises:
+            ParamError: Not even one heartbeat takes so few steps.
+        """
+        if steps is None or steps >= self.most_steps:
+            return self
+        if steps < self.slots:
+            raise ParamError(
+                "max_episode_steps", f"got {steps}; allowed: at least {self.slots}, one heartbeat"
+            )
+        budget = dataclasses.replace(self.budget, heartbeats=steps // self.slots)
+        return dataclasses.replace(self, budget=budget)
+
     @property
     def ceiling(self) -> float:
         """Prior entropy of all compounds, bits. It bounds the expected return of every policy."""
         return len(self.assay.compounds) * self.assay.prior_entropy
 
 
-_ENERGY = EnergyParams(
-    enabled=True, error_rate=1.0, similar=1.0
-)  # these two multipliers have no measurable effect
+_ENERGY = EnergyParams(enabled=True)
 
 _LEVELS = {
     "default": LabParams(),
@@ -184,7 +179,7 @@ _LEVELS = {
         energy=EnergyParams(
             enabled=True, start=16.0, regeneration=6.0, slots=1, first_use=1.0, error_rate=1.0
         ),
-        gate=GateParams(enabled=True, review_heartbeats=1, calm_heartbeats=3),
+        gate=GateParams(enabled=True),
         adequacy=AdequacyParams(enabled=True),
         observation=ObservationParams(joint=True),
     ),
@@ -195,26 +190,11 @@ _LEVELS = {
 PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
     {
         **_LEVELS,
-        "two_tier": LabParams(debt=DebtParams(inflation="two_tier")),
-        # As in the source documents: linear inflation of all costs, no reserve, no cap, no interest, licence in full.
-        "source": LabParams(
-            vocabulary=VocabularyParams(extra=("baseline", "calibration", "publish_private")),
-            debt=DebtParams(
-                calibration_cap=None, reserve=False, repay_base=0.25, interest=0.0, uncalibrated_licence=1.0
-            ),
-            energy=EnergyParams(leak=0.0, regeneration=3.0, error_rate=1.5, similar=1.2),
-            proposals=ProposalParams(
-                mispriceable=("screen", "dose_response", "publish_private", "publish_public"),
-                review_heartbeats=6,
-                step_limit=4.0,
-                half_trusted=0.25,
-            ),
-            publishing=PublishingParams(discount=0.0),
-            gate=GateParams(governance=True, numbers=True),
-        ),
+        # The debt document's rules alone: no interest, and energy carried over without a leak.
+        "document": LabParams(debt=DebtParams(interest=0.0), energy=EnergyParams(leak=0.0)),
     }
 )
-"""Named parameters: the five levels, and two variants of Debt."""
+"""Named parameters: the five levels, and Debt by the rules of its document."""
 
 
 def preset(name: str) -> LabParams:

@@ -10,8 +10,6 @@ __all__ = ["ENVIRONMENTS", "register_all"]
 
 ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "Solvent/Debt-v0": {"preset": "default"},
-    "Solvent/Debt-source-v0": {"preset": "source"},
-    "Solvent/Debt-two-tier-v0": {"preset": "two_tier"},
     "Solvent/Energy-v0": {"preset": "energy"},
     "Solvent/Gate-v0": {"preset": "gate"},
     "Solvent/Lab-v0": {"preset": "lab"},

@@ -154,7 +154,9 @@ def nearest(key: str, known: typing.Iterable[str]) -> str:
 
 
 def _convert(path: str, value: Any, hint: Any, current: Any) -> Any:
-    """Return ``value`` converted to the annotated type ``hint``."""
+    """Return ``value`` converted to the annotated type ``hint``; NumPy's numbers and arrays are what they hold."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
     if isinstance(hint, types.UnionType):
         if value is None:
             return None

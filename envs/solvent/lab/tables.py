@@ -16,31 +16,25 @@ import numpy as np
 
 from solvent.lab.actions import action_table
 from solvent.lab.draws import fixed_points
-from solvent.lab.mechanisms.adequacy import LOGGED, RULES, adequacy_rules, rule_scores
+from solvent.lab.mechanisms import MECHANISMS
+from solvent.lab.mechanisms.adequacy import LOGGED, RULES, rule_scores
 from solvent.lab.mechanisms.assay import (
     ControlTemplate,
     DoseTemplate,
     bin_probabilities,
     viability,
 )
-from solvent.lab.mechanisms.debt import debt_rules
-from solvent.lab.mechanisms.energy import energy_rules
-from solvent.lab.mechanisms.gate import gate_rules, in_millionths, wording_at
-from solvent.lab.mechanisms.governance import FAMILIES
-from solvent.lab.mechanisms.proposals import proposal_rules
+from solvent.lab.mechanisms.gate import in_millionths, wording_at
 from solvent.lab.params import LabParams
 from solvent.lab.settings import in_thousandths, record
 from solvent.lab.state import blank_lab, blank_step
 from solvent.lab.verbs import INTENTS, TEMPLATES, VERBS, Verb
 from solvent.lab.words.rows import WORDINGS
-from solvent.lab.words.sentences import corrections_of, measured_for, policies_of, rule_corrections
+from solvent.lab.words.sentences import measured_for, policy_of
 
-__all__ = ["debt_rules", "energy_rules", "proposal_rules", "tables_for"]
-
-AUDIENCES = ("", "private", "public")
+__all__ = ["tables_for"]
 
 _POINTS = 1024
-_LEVELS = max(map(len, FAMILIES))
 
 
 @functools.lru_cache(maxsize=64)
@@ -55,16 +49,9 @@ def tables_for(params: LabParams) -> Any:
         "start_wells": params.budget.wells,
         "horizon": params.budget.heartbeats,
         "lot_heartbeats": assay.lot_heartbeats,
-        "private_share": params.publishing.private_share,
-        "discount": params.publishing.discount if params.adequacy.enforced else 0.0,
         "observe_joint": params.observation.joint,
-        "observe_corrections": params.observation.corrections,
         "observe_intents": params.observation.intents,
-        "debt": debt_rules(params),
-        "energy": energy_rules(params),
-        "proposals": proposal_rules(params),
-        "gate": gate_rules(params),
-        "adequacy": adequacy_rules(params),
+        **{each.name: each.rules(params) for each in MECHANISMS if each.rules},
         "blank": blank_lab(params)[0],
         "blank_step": blank_step(params)[0],
     }
@@ -93,18 +80,20 @@ def _verb_arrays(params: LabParams) -> dict[str, Any]:
     energy = params.energy
     wells, readouts = np.zeros(len(Verb), np.int64), np.zeros(len(Verb), np.int64)
     is_calibration, gain_share = np.zeros(len(Verb), np.uint8), np.zeros(len(Verb))
+    looks = np.zeros(len(Verb), np.int64)
     for verb, template in _templates(params).items():
         wells[verb], readouts[verb] = template.wells, template.readouts
         is_calibration[verb] = isinstance(template, ControlTemplate)
-        if isinstance(template, DoseTemplate) and energy.enabled:
-            gain_share[verb] = _gain_share(params, template)
+        if isinstance(template, DoseTemplate):
+            looks[verb] = looks_of(params, template)
+            gain_share[verb] = _gain_share(params, template) if energy.enabled else 0.0
     return {
         "wells": wells,  # [V] base cost
         "readouts": readouts,  # [V] on the plate
         "is_calibration": is_calibration,  # [V] flag: vehicle wells only
+        "looks": looks,  # [V] at a compound, a plate
         "gain_share": gain_share,  # [V] expected gain at the prior, as a share of the prior's entropy
         "intent": np.array([INTENTS.index(spec.intent) for spec in specs]),  # [V] for summaries only
-        "audience": np.array([AUDIENCES.index(spec.audience) for spec in specs]),  # [V]
         "chat_only": np.array([spec.name in energy.chat_only for spec in specs], np.uint8),  # [V] flag
         "base_price": np.array([in_thousandths(energy.base_cost(spec.name)) for spec in specs]),  # [V]
         "floor": np.array([in_thousandths(energy.floor(spec.name)) for spec in specs]),  # [V]
@@ -140,30 +129,24 @@ def _word_arrays(params: LabParams) -> dict[str, Any]:
     """Return the measurements of the sentences; without a gate, which never reads them, arrays of one."""
     n, findings = len(params.assay.compounds), len(WORDINGS) * params.assay.potency_classes
     measured = measured_for(params)
-    told = len(corrections_of(params))
-    if measured is None:
-        gram, contains = np.zeros((1, 1, 1)), np.zeros((1, 1, 1), np.uint8)
-        taus = np.zeros((_LEVELS, 2), np.int64)
-    else:
-        gram, contains = measured.gram, measured.contains
-        taus = np.array([[in_millionths(tau) for tau in policy[1:]] for policy in policies_of(params)])
-        # Families of fewer policies repeat the strictest: one shape, one compiled code.
-        taus = np.pad(taus, ((0, _LEVELS - len(taus)), (0, 0)), mode="edge")
+    policy = policy_of(params)
     scored = measured is not None and params.adequacy.enabled
     return {
-        "gram": gram,  # [M, T, T] inner products of a compound's sentences
-        "contains": contains,  # [M, findings, spans] flag: the span contains every number of the finding
-        "tau_accept": taus[:, 0],  # [levels] millionths
-        "tau_review": taus[:, 1],  # [levels] millionths
-        # [M, findings, LOGGED + 1] rule of adequacy for a finding, by number of plates on its compound
+        # [M, T, T] inner products of a compound's sentences
+        "gram": measured.gram if measured is not None else np.zeros((1, 1, 1)),
+        "tau_accept": in_millionths(policy.tau_accept) if policy else 0,
+        "tau_review": in_millionths(policy.tau_review) if policy else 0,
+        # [M, findings, LOGGED + 1] rule of adequacy for a finding, by number of looks at its compound
         "rule": measured.rules
         if measured is not None and scored
         else np.zeros((n, findings, LOGGED + 1) if measured is not None else (1, 1, 1), np.int8),
         "rule_score": np.array(rule_scores() if scored else [0] * len(RULES)),  # [RULES] 0 to 3
-        # [RULES] -1 for none
-        "rule_correction": np.array(rule_corrections(params) if scored else [0] * len(RULES)),
-        "corrections": told,
     }
+
+
+def looks_of(params: LabParams, template: DoseTemplate) -> int:
+    """Return how often a plate looks at its compound: as often as its doses would fill screens."""
+    return max(1, template.readouts // params.plates.screen.readouts)
 
 
 def _gain_share(params: LabParams, template: DoseTemplate) -> float:

@@ -37,6 +37,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         params: LabParams | Mapping[str, Any] | None = None,
         *,
         preset: str = "default",
+        max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         ledger_path: str | os.PathLike[str] | None = None,
@@ -52,12 +53,13 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             num_envs: Number of labs.
             params: Parameters, or a mapping of changes to the preset.
             preset: Name of a preset, see ``LabEnv``.
+            max_episode_steps: Shortens the horizon to so many steps, in whole heartbeats; None keeps it.
             autoreset_mode: ``NEXT_STEP`` or ``SAME_STEP``; also in ``metadata["autoreset_mode"]``.
             render_mode: ``rgb_array``, ``ansi`` or None; ``render`` returns one frame per lab.
             ledger_path: Log of refusals, with the lab's index in ``design_id``.
             discomfort_path: Log of deferrals.
             proposals_path: Log of proposals and their reviews.
-            verdicts_path: Log of verdicts, review decisions and published errors.
+            verdicts_path: Log of verdicts and review decisions.
             detailed_info: Add claim, gain, costs and the parts of the reward to the infos.
             copy: Return copies of observations and masks; if false, views that the next step overwrites.
 
@@ -78,7 +80,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         }
         self.autoreset_mode = mode  # where SyncVectorEnv has it
         self.num_envs = num_envs
-        self.params = resolve_params(params, preset)
+        self.params = resolve_params(params, preset).within(max_episode_steps)
         self.render_mode = render_mode
         self.ledgers = Ledgers(
             self.params,
@@ -173,13 +175,13 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         batch = self.batch
         batch.step(chosen)
         steps = batch.steps
-        terminated, truncated = steps["terminated"].copy(), steps["truncated"].copy()
+        terminated = steps["terminated"].copy()
         return (
             self._shown(batch.observations),
             batch.rewards.copy(),
             terminated,
-            truncated,
-            self._infos(terminated | truncated),
+            np.zeros_like(terminated),
+            self._infos(terminated),
         )
 
     def _shown(self, array: NDArray[Any]) -> NDArray[Any]:

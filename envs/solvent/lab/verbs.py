@@ -1,11 +1,11 @@
-"""The verbs of the lab with their ratings, audiences and intent classes."""
+"""The verbs of the lab with their ratings and intent classes."""
 
 from __future__ import annotations
 
 import enum
 from typing import NamedTuple
 
-__all__ = ["EXPERIMENTS", "EXTRA", "INTENTS", "PLATES", "SPEAKING", "TEMPLATES", "VERBS", "Verb", "VerbSpec"]
+__all__ = ["CALIBRATIONS", "EXPERIMENTS", "INTENTS", "PLATES", "TEMPLATES", "VERBS", "Verb", "VerbSpec"]
 
 
 class Verb(enum.IntEnum):
@@ -17,11 +17,9 @@ class Verb(enum.IntEnum):
     CALIBRATION = 3
     SCREEN = 4
     DOSE_RESPONSE = 5
-    PUBLISH_PRIVATE = 6
-    PUBLISH_PUBLIC = 7
-    TERMINATE = 8
-    REFLECT = 9
-    PROPOSE = 10
+    PUBLISH_PUBLIC = 6
+    REFLECT = 7
+    PROPOSE = 8
 
 
 INTENTS = ("cognition", "exploration", "maintenance", "social", "meta")
@@ -29,14 +27,13 @@ INTENTS = ("cognition", "exploration", "maintenance", "social", "meta")
 
 
 class VerbSpec(NamedTuple):
-    """Name, intent class, argument, description, ratings and audience of a verb."""
+    """Name, intent class, argument, description and ratings of a verb."""
 
     name: str
     intent: str
     takes: str  # "" | "claim" | "confidence"
     doc: str
     ratings: tuple[int, ...]  # consequence, reversibility, exposure, attention, commitment: 0 to 4
-    audience: str = ""  # "" | "private" | "public"
 
 
 VERBS = {
@@ -48,13 +45,9 @@ VERBS = {
     Verb.DOSE_RESPONSE: VerbSpec(
         "dose_response", "exploration", "claim", "a compound at many doses", (4, 4, 0, 4, 4)
     ),
-    Verb.PUBLISH_PRIVATE: VerbSpec(
-        "publish_private", "social", "confidence", "a finding for one reader", (3, 3, 1, 4, 2), "private"
-    ),
     Verb.PUBLISH_PUBLIC: VerbSpec(
-        "publish_public", "social", "confidence", "a finding for all readers", (3, 4, 4, 3, 3), "public"
+        "publish_public", "social", "confidence", "a finding for all readers", (3, 4, 4, 3, 3)
     ),
-    Verb.TERMINATE: VerbSpec("terminate", "meta", "", "end the episode", (0, 0, 0, 0, 0)),
     Verb.REFLECT: VerbSpec(
         "reflect", "cognition", "", "look at what the energy of this heartbeat went into", (2, 0, 0, 2, 2)
     ),
@@ -69,9 +62,8 @@ TEMPLATES = (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION, Verb.SCREEN, Verb.DOSE_
 EXPERIMENTS = (Verb.SCREEN, Verb.DOSE_RESPONSE)
 """Plates with a compound, in the order of the record's ``plates`` counts."""
 
-EXTRA = ("baseline", "calibration", "publish_private", "terminate")
-"""Names of the verbs that a lab offers only where its vocabulary asks for them."""
+CALIBRATIONS = (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION)
+"""Plates of vehicle wells, which contain no compound."""
 
 PLATES = tuple(VERBS[verb].name for verb in TEMPLATES)
-SPEAKING = tuple(spec.name for spec in VERBS.values() if spec.audience)
-"""Names of the verbs that run a plate, and of those that publish."""
+"""Names of the verbs that run a plate."""

@@ -15,9 +15,7 @@ from gymnasium.vector import VectorWrapper
 from solvent.lab.codes import Event
 from solvent.lab.columns import potential
 from solvent.lab.mechanisms.publication import log_score
-from solvent.lab.tables import tables_for
 from solvent.lab.vector import LabVectorEnv
-from solvent.lab.verbs import Verb
 
 
 class PotentialVectorShaping(VectorWrapper):
@@ -61,10 +59,6 @@ class ExpectedScoreVectorReward(VectorWrapper):
         super().__init__(env)
         params, actions = self._labs.params, self._labs.actions
         self._compound = np.maximum(actions["compound"], 0)
-        tables = tables_for(params)
-        # By the rule of adequacy that fired.
-        self._trust = 1.0 - tables.discount * np.asarray(tables.rule_score)
-        self._share = np.where(actions["verb"] == Verb.PUBLISH_PRIVATE, params.publishing.private_share, 1.0)
         scores = [
             [
                 [log_score(q, p, right) if math.isfinite(q) else 0.0 for p in params.assay.class_prior]
@@ -83,11 +77,8 @@ class ExpectedScoreVectorReward(VectorWrapper):
         belief = beliefs[lab, self._compound[actions]]
         asserted = belief.argmax(axis=1)
         p = belief[lab, asserted]
-        right = self._right[actions, asserted] * self._trust[batch.steps["rule"]]
-        wrong = self._wrong[actions, asserted]
-        worth = self._share[actions] * (p * right + (1.0 - p) * wrong)
-        paid = batch.steps["published_bits"] - batch.steps["decided_bits"]  # less approved reviews
-        luck = np.where(batch.steps["event"] == Event.PUBLISHED, paid - worth, 0.0)
+        worth = p * self._right[actions, asserted] + (1.0 - p) * self._wrong[actions, asserted]
+        luck = np.where(batch.steps["event"] == Event.PUBLISHED, batch.steps["published_bits"] - worth, 0.0)
         return observations, rewards - luck, terminated, truncated, infos
 
 

@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from solvent.lab.codes import Refusal
 from solvent_experiments.figures.data import RunData, starts_of
 from solvent_experiments.figures.frame import LABEL, key, level_line, names_at_right, over_heartbeats, stacked
-from solvent_experiments.figures.style import REASONS, new_figure
+from solvent_experiments.figures.style import BY_DEBT, OTHERWISE, new_figure
 
 RARE = 0.005
 """Refusals per episode below which an agent counts as never refused."""
 
 
 def episode(run: RunData) -> Figure | None:
-    """Draw wells left, debt and refusals so far over an episode, and the refusals by reason."""
+    """Draw wells left, debt and refusals so far over an episode, and the refusals by cause."""
     if not len(run.traces["heartbeat"]):
         return None
     refused = [agent for agent in run.agents if np.concatenate(run.groups(agent, "refusals")).mean() > RARE]
     inches, bars = max(1.2, 1.1 * LABEL * len(run.agents)), 0.2 + 0.2 * len(refused)
     figure = new_figure(1.6 + 3 * inches + bars)
-    wells, debt, so_far, reasons = figure.subplots(4, 1, height_ratios=[inches] * 3 + [bars])
+    wells, debt, so_far, causes = figure.subplots(4, 1, height_ratios=[inches] * 3 + [bars])
     _panel(wells, run, {agent: run.traces_of(agent)["wells"] for agent in run.agents}, inches)
     wells.set_title("wells left")
     _panel(debt, run, {agent: run.traces_of(agent)["debt"] for agent in run.agents}, inches)
@@ -35,16 +35,16 @@ def episode(run: RunData) -> Figure | None:
     _panel(so_far, run, {agent: _refused_so_far(run, agent) for agent in refused}, inches)
     so_far.set_title("refused so far")
     so_far.set_xlabel("heartbeat (line: mean of episodes, band: 10 to 90 % of a learner's)")
-    means = {
-        colour: [float(np.concatenate(run.groups(agent, f"refusals_{reason}")).mean()) for agent in refused]
-        for reason, (_, colour) in REASONS.items()
-        if f"refusals_{reason}" in run.episodes
-    }
-    stacked(reasons, refused, means, shares=False)
-    reasons.set_title("refusals per episode by reason")
+    by_debt, all_of_them = (
+        [float(np.concatenate(run.groups(agent, name)).mean()) for agent in refused]
+        for name in ("refusals_by_debt", "refusals")
+    )
+    otherwise = [whole - part for whole, part in zip(all_of_them, by_debt, strict=True)]
+    stacked(causes, refused, {BY_DEBT[1]: by_debt, OTHERWISE[1]: otherwise}, shares=False)
+    causes.set_title("refusals per episode by cause")
     never = [agent for agent in run.agents if agent not in refused]
-    reasons.set_xlabel(textwrap.fill(f"never refused: {', '.join(never)}", 60) if never else "")
-    key(figure, dict(REASONS.values()))
+    causes.set_xlabel(textwrap.fill(f"never refused: {', '.join(never)}", 60) if never else "")
+    key(figure, dict((BY_DEBT, OTHERWISE)))
     return figure
 
 

@@ -31,20 +31,16 @@ CATEGORIES = TEAL, OCHRE, LAVENDER, MINT, ROSE = ("#10B8A8", "#D0A038", "#B098F0
 
 AGENTS = {
     **dict.fromkeys(("ppo",), BLUE),
-    **dict.fromkeys(("honest", "adequate"), GREEN),
-    **dict.fromkeys(("oracle", "planner", "exact"), BLACK),
+    **dict.fromkeys(("honest",), GREEN),
+    **dict.fromkeys(("planner", "exact"), BLACK),
     **dict.fromkeys(("random", "random_masked", "hermit"), MAUVE),
     **dict.fromkeys(("max_claimer", "definitive", "overreacher", "spammer"), RED),
     **dict.fromkeys(("surfer", "surfer_1.0", "surfer_0.5", "hoarder", "premature", "hedger"), WINE),
-    **dict.fromkeys(("zero_claimer", "calibrator", "cheapest_first", "value_per_cost", "padder"), INDIGO),
+    **dict.fromkeys(("zero_claimer", "calibrator", "spender", "fabricator", "launderer"), INDIGO),
 }
 """The colours of agents that are often seen together. Any other name has the colour of its hash."""
-REASONS = {
-    "epistemic_debt_action_blocked": ("debt above the threshold", OCHRE),
-    "epistemic_debt_budget_exceeded": ("cost above the wells left", LAVENDER),
-    "insufficient_budget_for_epistemic_recovery": ("no reserve for a calibration", ROSE),
-}
-"""Reason of a refusal -> its name in figures, and its colour."""
+BY_DEBT, OTHERWISE = ("caused by debt", OCHRE), ("would not run at zero debt either", LAVENDER)
+"""Causes of refusals: their names in figures, and their colours."""
 VERDICT_COLOURS = dict(zip(VERDICTS, (TEAL, LAVENDER, OCHRE), strict=True))
 INTENT_COLOURS = dict(zip(INTENTS, (LAVENDER, MINT, TEAL, OCHRE, ROSE), strict=True))
 

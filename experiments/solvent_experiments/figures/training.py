@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from solvent_experiments.figures.data import DRAWS, RunData, stretches
 from solvent_experiments.figures.frame import band, key, names_at_right, step_axis
-from solvent_experiments.figures.style import DASHED, REASONS, colour_of, new_figure
+from solvent_experiments.figures.style import BY_DEBT, DASHED, OTHERWISE, colour_of, new_figure
 from solvent_experiments.statistics import interval
 
 INCHES = 2.6
@@ -49,7 +49,7 @@ def learning_curve(run: RunData) -> Figure | None:
 
 
 def refusal_curve(run: RunData) -> Figure | None:
-    """Draw refusals per episode by reason against training steps, a panel for each learner."""
+    """Draw refusals per episode by cause against training steps, a panel for each learner."""
     learners = run.learners()
     if not learners:
         return None
@@ -58,13 +58,13 @@ def refusal_curve(run: RunData) -> Figure | None:
     for axes, (agent, training) in zip(panels, learners.items(), strict=True):
         points = list(stretches(training))
         base = np.zeros(len(points))
-        for reason, (_, colour) in REASONS.items():
-            counts = training.get(f"refusals_{reason}", np.zeros(len(training["return"])))
+        by_debt = training["refusals_by_debt"]
+        for counts, colour in ((by_debt, BY_DEBT[1]), (training["refusals"] - by_debt, OTHERWISE[1])):
             height = np.array([np.mean([counts[rows].mean() for rows in groups]) for _, groups in points])
             axes.fill_between([middle for middle, _ in points], base, base + height, color=colour, lw=0)
             base = base + height
         axes.set_ylim(0, max(0.1, float(base.max(initial=0.0))) * 1.05)
         axes.set_title(f"{agent}: refusals per episode, mean of the training seeds", color=colour_of(agent))
     step_axis(panels[-1])
-    key(figure, dict(REASONS.values()))
+    key(figure, dict((BY_DEBT, OTHERWISE)))
     return figure

@@ -46,12 +46,7 @@ def run(
             help="Scripted agent, my_module:MyAgent, path of a trained policy, or name of a shipped one."
         ),
     ] = "surfer",
-    env: Annotated[
-        str,
-        typer.Option(
-            help="Environment whose rules hold; `Solvent/Debt-source-v0` has the source document's."
-        ),
-    ] = "Solvent/Debt-v0",
+    env: Annotated[str, typer.Option(help="Environment whose rules hold.")] = "Solvent/Debt-v0",
     log: Annotated[Path, typer.Option(metavar="PATH", help="Log of refusals. Lines are added to it.")] = Path(
         "epistemic_refusals.jsonl"
     ),
@@ -65,7 +60,7 @@ def run(
 
     - `solvent debt run --cycles 20 --budget 384 --seed 42 --agent surfer`
 
-    - `solvent debt run --agent honest --env Solvent/Debt-source-v0`
+    - `solvent debt run --agent honest --env Solvent/Lab-v0`
     """
     from solvent import LabEnv, LabParams, read_refusals_jsonl
     from solvent_agents.agent import act_one, show_labs
@@ -83,10 +78,9 @@ def run(
         chooser.start([seed])
     ended = False
     while not ended:
-        mask = info["action_mask"] if "refusal" in info else _mask_without_refusals(lab)
+        mask = info["action_mask"]
         show_labs(chooser, lab.batch.get_labs(), params)
-        observation, _, terminated, truncated, info = lab.step(act_one(chooser, observation, mask))
-        ended = terminated or truncated
+        observation, _, ended, _, info = lab.step(act_one(chooser, observation, mask))
         _print_cycle(lab, info, console)
     episode = info["episode_summary"]
     refused = sum(episode["refusals"].values())
@@ -102,16 +96,6 @@ def run(
         "the same lab with another agent; docs/debt.md shows how to hold an agent of your own to these rules.",
         highlight=False,
     )
-
-
-def _mask_without_refusals(lab: LabEnv) -> Any:
-    """Return the mask of a lab that owes nothing and has spent nothing."""
-    from solvent.lab.batch import LabBatch
-
-    solvent_lab, labs = LabBatch(lab.params, 1), lab.batch.get_labs()
-    labs["debt"], labs["wells"] = 0.0, lab.params.budget.wells
-    solvent_lab.set_labs(labs)
-    return solvent_lab.masks[0]
 
 
 def _print_cycle(lab: LabEnv, info: dict[str, Any], console: Console) -> None:
@@ -139,23 +123,24 @@ def _print_cycle(lab: LabEnv, info: dict[str, Any], console: Console) -> None:
 def _rows(lab: LabEnv, info: dict[str, Any]) -> Iterator[tuple[str, str]]:
     import numpy as np
 
-    from solvent.lab.mechanisms.debt import refusal_events
+    from solvent.lab.ledger import refusals
     from solvent.lab.verbs import VERBS
 
-    (event,) = refusal_events(lab.names, lab.batch.steps[0], None)
+    (event,) = refusals(lab.names, lab.batch.steps[0], None, None)
     why = {
-        f"debt is above the threshold of {event.debt_threshold:g} bits, and this is no calibration": (
-            event.blocked_by_threshold
+        f"debt is above the threshold of {event['debt_threshold']:g} bits, and this is no calibration": (
+            event["blocked_by_threshold"]
         ),
-        "it would cost more wells than there are": event.blocked_by_cost,
-        "it would leave less than the cheapest calibration costs": event.blocked_by_reserve,
+        "it would cost more wells than there are": event["blocked_by_cost"],
     }
+    caused = "yes" if event["caused_by_debt"] else "no: it would not run at zero debt either"
     able = np.unique(lab.actions["verb"][np.flatnonzero(info.get("action_mask", ()))])
-    yield "Proposal", event.design_id
-    yield "Hypothesis", event.proposed_hypothesis
-    yield "Debt accumulated", f"{event.debt_bits:.3f} bits"
-    yield "Base cost", f"{event.base_cost_wells} wells"
-    yield "Inflated cost", f"{event.inflated_cost_wells:.2f} wells"
-    yield "Budget remaining", f"{event.budget_remaining} wells"
+    yield "Proposal", event["design_id"]
+    yield "Hypothesis", event["proposed_hypothesis"]
+    yield "Debt accumulated", f"{event['debt_bits']:.3f} bits"
+    yield "Base cost", f"{event['base_cost_wells']} wells"
+    yield "Inflated cost", f"{event['inflated_cost_wells']:.2f} wells"
+    yield "Budget remaining", f"{event['budget_remaining']} wells"
     yield "Why", "; ".join(said for said, holds in why.items() if holds)
+    yield "Caused by debt", caused
     yield "Can run next", ", ".join(VERBS[verb].name for verb in able) or "nothing: the last cycle is over"

@@ -1,24 +1,23 @@
 """``solvent gate build``: measure the lab's words once with the real instruments.
 
-Only this module knows both the lab and every instrument. It embeds each sentence of the catalogue, looks up the
-numbers of findings in spans, reads each finding against logs of several lengths with the adequacy heuristic, and
-learns the gate's policies on the lab's domain.
+Only this module knows both the lab and every instrument. It embeds each sentence of the catalogue, reads each finding
+against logs of several lengths with the adequacy heuristic, and learns the gate's policies on the lab's domain.
 
 The domain sample holds every claim that the language can make about a page. Pages are drawn from the assay: a class,
 an instrument, one to five plates of one lot, the exact posterior and the resulting fit. Each page is paired with all
 findings about its compound, in every class and wording. ``adaptive.P20`` therefore accepts the 20 % of claims that
 their pages explain best. Thresholds are learnt on one half of the pages; ``acceptance_by_kind`` reports on the other.
 
-Known approximations: in play a page's plates can come from several lots, and more than ``LOGGED`` plates count as
-``LOGGED``. The logs alternate the two kinds of plates, with one reading each; a test on played episodes checks that
-the rule is the same for all kinds and readings.
+Known approximations: in play a page's plates can come from several lots, and more than ``LOGGED`` looks count as
+``LOGGED``. The logs are of screens, with one reading each; a test on played episodes checks that the rule is the same
+for all kinds and readings.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,20 +25,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.adequacy import calls_of, correction_for, score
-from solvent.gate.calibration import adaptive_policies, oracle_policy
-from solvent.gate.checks import missing_numbers
+from solvent.adequacy import calls_of, score
+from solvent.gate.calibration import adaptive_policies
 from solvent.gate.embedding import Embedder
 from solvent.gate.energy import gram_energy
-from solvent.gate.policy import FIXED, Policy
 from solvent.lab.draws import fixed_points
 from solvent.lab.mechanisms.adequacy import LOGGED, RULES
 from solvent.lab.mechanisms.assay import DoseTemplate, bin_probabilities, viability
-from solvent.lab.mechanisms.gate import RANK, GateParams, strength_at
-from solvent.lab.mechanisms.governance import FIXED_POLICIES, GATE_POLICIES, ORACLE_POLICIES
+from solvent.lab.mechanisms.gate import GATE_POLICIES, GateParams, strength_at
 from solvent.lab.names import LabSentences, LevelPolicy
 from solvent.lab.params import LabParams
-from solvent.lab.verbs import EXPERIMENTS, VERBS
+from solvent.lab.verbs import Verb
 from solvent.lab.words.catalogue import CATALOGUE, Catalogue, Page, load_catalogue
 from solvent.lab.words.measured import (
     MOST_SPANS,
@@ -67,7 +63,6 @@ __all__ = [
     "domain_sample",
     "lab_vectors",
     "learn_policies",
-    "learn_source_policies",
     "measure",
 ]
 
@@ -80,8 +75,6 @@ KINDS = ("right", "premature", "wrong", "off_compound")
 """Kinds of claims: as the page says; worded stronger than its fit; of another class; of another compound's page."""
 WRONG, OFF_COMPOUND = KINDS.index("wrong"), KINDS.index("off_compound")
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
-SEVERITY = "high"
-"""Severity of a published error that every reader saw. The agent is corrected for no other."""
 
 TOLERANCE = 2e-6
 """Largest difference of inner products between machines, which sum float32 in different orders."""
@@ -107,19 +100,14 @@ def check_words(params: LabParams, catalogue: Path | None, folder: Path | None, 
     kept = load_measured((SHIPPED.parent if folder is None else folder) / SHIPPED.name)
     fresh = _measured(params, catalogue, model)
     gap = float(np.abs(kept.gram - fresh.gram).max()) if kept.gram.shape == fresh.gram.shape else np.inf
-    thresholds = [
-        np.array([policy[1:] for policy in one.about["policies"] + one.about["source_policies"]])
-        for one in (kept, fresh)
-    ]
+    thresholds = [np.array([policy[1:] for policy in one.policies]) for one in (kept, fresh)]
     same = {
         "sentences": kept.about["catalogue_sha256"] == fresh.about["catalogue_sha256"],
         "model": kept.about["model_sha256"] == fresh.about["model_sha256"],
         f"inner products (furthest apart: {gap:.1e}, allowed: {TOLERANCE:.0e})": gap <= TOLERANCE,
-        "numbers": np.array_equal(kept.contains, fresh.contains),
-        "words against plates": np.array_equal(kept.rules, fresh.rules)
+        "words against looks": np.array_equal(kept.rules, fresh.rules)
         and np.array_equal(kept.negatives, fresh.negatives),
         "policies": np.abs(thresholds[0] - thresholds[1]).max() <= TOLERANCE,
-        "corrections": kept.corrections == fresh.corrections,
     }
     for name, holds in same.items():
         say(f"{'same' if holds else 'differs'}  {name}")
@@ -149,20 +137,16 @@ def acceptance_table(report: dict[str, Any]) -> Table:
     kinds = list(next(iter(report["held_out"].values())))
     rows = []
     for name, (accept, _) in report["thresholds"].items():
-        shares = [report[part][name][kind] for kind in kinds for part in ("held_out", RESIDUAL)]
+        shares = [report["held_out"][name][kind] for kind in kinds]
         told = (f"{100 * share['accept']:.1f} + {100 * share['review']:.1f}" for share in shares)
         rows.append((name, f"{accept:.4f}", *told))
-    columns = [heading for kind in kinds for heading in (kind, "residual alone")]
     return Table(
-        ("policy", "accept up to", *columns),
+        ("policy", "accept up to", *kinds),
         tuple(rows),
         title="accepted, and reviewed, of the claims about held-out pages, %",
         caption="right: as its page has it; premature: stronger words than its fit; wrong: of another class; "
         "off_compound: of another compound",
     )
-
-
-RESIDUAL = "held_out_by_residual_alone"
 
 
 # -- the measurements ----------------------------------------------------------------------------
@@ -177,15 +161,10 @@ def measure(
     """Measure the lab's words with the real instruments; call ``tick`` with the stage, once per compound."""
     words = lab_sentences(params, catalogue)
     vectors = lab_vectors(words, embedder, lambda: tick("embedding the sentences"))
-    contains = []
-    for spans, findings in zip(words.spans, words.findings, strict=True):
-        contains.append([[not missing_numbers(finding, [span]) for span in spans] for finding in findings])
-        tick("reading the numbers")
     rules, negatives = rules_on_findings(params, words)
     measured = rounded(
         Measured(
             gram=vectors @ vectors.transpose(0, 2, 1),
-            contains=np.array(contains, np.uint8),
             rules=rules,
             negatives=negatives,
             about=_description(params, catalogue, embedder),
@@ -195,15 +174,12 @@ def measure(
     sample = domain_sample(params, measured, pages, vectors)
     policies = learn_policies(sample, embedder.name, embedder.fingerprint)
     measured.about["policies"] = [list(policy) for policy in policies]
-    source = learn_source_policies(params, measured, pages)
-    measured.about["source_policies"] = [list(policy) for policy in source]
     measured.about["domain"] = domain_report(sample, policies)
     return measured
 
 
 def _description(params: LabParams, catalogue: Catalogue, embedder: Any) -> dict[str, Any]:
     assay = params.assay
-    corrections = {rule: correction_for(SEVERITY, rule) for rule in RULES}
     return {
         "compounds": list(assay.compounds),
         "doses": list(params.doses),
@@ -219,10 +195,6 @@ def _description(params: LabParams, catalogue: Catalogue, embedder: Any) -> dict
         "model_sha256": embedder.fingerprint,
         "dimension": embedder.dimension,
         "libraries": {name: version(name) for name in LIBRARIES},
-        "corrections": {
-            "by_rule": [corrections[rule].id for rule in RULES],
-            "texts": {correction.id: correction.text for correction in corrections.values()},
-        },
     }
 
 
@@ -236,28 +208,22 @@ def lab_vectors(words: LabSentences, embedder: Embedder, tick: Callable[[], None
 
 
 def rules_on_findings(params: LabParams, words: LabSentences) -> tuple[NDArray[np.int8], NDArray[np.uint8]]:
-    """Return the rule that fires on each finding, by plates in the log, and a flag for absences stated as facts.
+    """Return the rule that fires on each finding, by looks in the log, and a flag for absences stated as facts.
 
     Shapes ``(M, findings, LOGGED + 1)``, indices of ``RULES``, and ``(M, findings)``.
     """
     codes = {name: code for code, name in enumerate(RULES)}
     n, findings = len(words.findings), len(words.findings[0])
-    run = [_supposed(params, number) for number in range(LOGGED)]
+    doses = params.plates.screen.doses
+    plate = Plate(Verb.SCREEN, (params.assay.bins // 2,) * len(doses), 0, 0)  # middle bins, a weak fit
     rules, negatives = np.zeros((n, findings, LOGGED + 1), np.int8), np.zeros((n, findings), np.uint8)
-    for compound, plates in itertools.product(range(n), range(LOGGED + 1)):
-        calls = calls_of(tool_calls(params, words, compound, run[:plates]))
+    for compound, looks in itertools.product(range(n), range(LOGGED + 1)):
+        calls = calls_of(tool_calls(params, words, compound, [plate] * looks))
         for finding, sentence in enumerate(words.findings[compound]):
             scored = score(sentence, calls)
-            rules[compound, finding, plates] = codes[scored.rule]
+            rules[compound, finding, looks] = codes[scored.rule]
             negatives[compound, finding] = scored.strong_negative
     return rules, negatives
-
-
-def _supposed(params: LabParams, number: int) -> Plate:
-    """Return a plate of a log: alternating kind, every readout in the middle bin, a weak fit."""
-    verb = EXPERIMENTS[number % len(EXPERIMENTS)]
-    doses = getattr(params.plates, VERBS[verb].name).doses
-    return Plate(verb, (params.assay.bins // 2,) * len(doses), 0, 0)
 
 
 # -- the domain ----------------------------------------------------------------------------------
@@ -309,7 +275,6 @@ class Claimed(NamedTuple):
     kind: NDArray[np.int64]  # of KINDS
     wording: NDArray[np.int64]
     energy: Floats
-    number_missing: NDArray[np.bool_]
 
 
 def domain_sample(
@@ -331,77 +296,35 @@ def domain_sample(
         for wording, named in itertools.product(range(len(WORDINGS)), range(classes)):
             row = finding_row(n_doses * bins, wording, named, classes)
             energy = gram_energy(gram[row, spans], own, MOST_SPANS, MOST_SPANS)
-            unsupported = not measured.contains[compound][row - measured.contains.shape[2], spans].any()
             kind = WRONG if named != page.named else int(wording >= page.strength)
-            rows.append((i, kind, wording, energy, unsupported))
+            rows.append((i, kind, wording, energy))
             if vectors is not None and named == page.named and n_compounds > 1:
                 other = (compound + 1 + turn % (n_compounds - 1)) % n_compounds
                 cross = vectors[compound, spans] @ vectors[other, row]
                 energy = gram_energy(cross, own, MOST_SPANS, MOST_SPANS)
-                rows.append((i, OFF_COMPOUND, wording, energy, unsupported))
-    page_of, kind_of, wording_of, energies, missing_in = zip(*rows, strict=True)
-    return Claimed(
-        np.array(page_of), np.array(kind_of), np.array(wording_of), np.array(energies), np.array(missing_in)
-    )
+                rows.append((i, OFF_COMPOUND, wording, energy))
+    return Claimed(*map(np.array, zip(*rows, strict=True)))
 
 
 def learn_policies(sample: Claimed, model: str, fingerprint: str) -> tuple[LevelPolicy, ...]:
     """Return the lab's adaptive policies, learnt on the even pages of a sample."""
     energies = sample.energy[(sample.page % 2 == 0) & (sample.kind != OFF_COMPOUND)]
     about = {"domain": DOMAIN, "model": model, "model_fingerprint": fingerprint, "rank_r": MOST_SPANS}
-    return _of_level(_adaptive(energies, about))
-
-
-def learn_source_policies(
-    params: LabParams, measured: Measured, pages: Sequence[Page]
-) -> tuple[LevelPolicy, ...]:
-    """Return the policies with the source's oracle and rank, learnt on the even pages.
-
-    They are the adaptive policies on the gap to the page's first sentence, the fixed ones, and those relative to the
-    oracles.
-    """
-    classes, n_doses, bins = params.assay.potency_classes, len(params.doses), params.assay.bins
-    first = finding_row(n_doses * bins, 0, 0, classes)
-    gaps, oracles = [], []
-    for page, gram in zip(pages[::2], itertools.cycle(measured.gram), strict=False):
-        spans = page.rows(n_doses, bins, classes)
-        own = gram[np.ix_(spans, spans)]
-        oracles.append(gram_energy(own[0], own, MOST_SPANS, RANK))
-        gaps += [gram_energy(cross, own, MOST_SPANS, RANK) - oracles[-1] for cross in gram[first:, spans]]
-    about = {
-        "domain": DOMAIN,
-        "model": measured.about["model"],
-        "model_fingerprint": measured.about["model_sha256"],
-    }
-    fixed = [FIXED[level.partition(".")[2]] for level in FIXED_POLICIES]
-    relative = [
-        oracle_policy(oracles, k=float(level.rpartition("k")[2]), **about) for level in ORACLE_POLICIES
-    ]
-    return _of_level([*_adaptive(np.array(gaps), about), *fixed, *relative])
-
-
-def _adaptive(values: Floats, about: Mapping[str, Any]) -> list[Policy]:
-    """Return the adaptive policies at the percentiles of ``values``; ``about`` says how they were measured."""
     percentiles = [float(level.rpartition("P")[2]) for level in GATE_POLICIES]
-    made = {policy.label: policy for policy in adaptive_policies(values, percentiles, **about)}
-    return [made[level.partition(".")[2]] for level in GATE_POLICIES]
-
-
-def _of_level(policies: Sequence[Policy]) -> tuple[LevelPolicy, ...]:
-    return tuple(LevelPolicy(policy.name, policy.tau_accept, policy.tau_review) for policy in policies)
+    made = {policy.label: policy for policy in adaptive_policies(energies, percentiles, **about)}
+    learnt = [made[level.partition(".")[2]] for level in GATE_POLICIES]
+    return tuple(LevelPolicy(policy.name, policy.tau_accept, policy.tau_review) for policy in learnt)
 
 
 def acceptance_by_kind(
-    sample: Claimed, policies: Sequence[LevelPolicy], *, numbers: bool = True
+    sample: Claimed, policies: Sequence[LevelPolicy]
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Return policy -> kind -> verdict -> share, on odd pages; ``numbers`` applies the lab's check for numbers."""
+    """Return policy -> kind -> verdict -> share, on odd pages."""
     held_out = sample.page % 2 == 1
     report: dict[str, dict[str, dict[str, float]]] = {}
     for policy in policies:
         accept = sample.energy <= policy.tau_accept
         review = sample.energy <= policy.tau_review
-        if numbers:
-            accept = accept & ~sample.number_missing
         report[policy.name] = {}
         for k, kind in enumerate(KINDS):
             chosen = held_out & (sample.kind == k)
@@ -422,5 +345,4 @@ def domain_report(sample: Claimed, policies: Sequence[LevelPolicy]) -> dict[str,
         "claims": int((sample.kind != OFF_COMPOUND).sum()),
         "thresholds": {policy.name: [policy.tau_accept, policy.tau_review] for policy in policies},
         "held_out": acceptance_by_kind(sample, policies),
-        RESIDUAL: acceptance_by_kind(sample, policies, numbers=False),
     }

@@ -7,16 +7,16 @@ and nothing else differs, on ``Solvent/Energy-v0`` and ``Solvent/Lab-v0``. PPO l
 from __future__ import annotations
 
 from solvent.lab.mechanisms.energy import SHOWN_INTENTS
-from solvent_experiments.studies.corrections import READ
 from solvent_experiments.studies.study import ENERGETIC, Arm, Compare, Study
 
+LAB = Arm("lab", "Lab", ENERGETIC, "Solvent/Lab-v0")
 HIDDEN = {"observation": {"intents": False}}
 PAIRS = {
     "Energy": (
         Arm("energy", "Energy", ENERGETIC, "Solvent/Energy-v0"),
         Arm("energy_unaware", "Energy, unaware", ENERGETIC, "Solvent/Energy-v0", HIDDEN),
     ),
-    "Lab": (READ, Arm("lab_unaware", "Lab, unaware", ENERGETIC, "Solvent/Lab-v0", HIDDEN)),
+    "Lab": (LAB, Arm("lab_unaware", "Lab, unaware", ENERGETIC, "Solvent/Lab-v0", HIDDEN)),
 }
 
 STUDY = Study(

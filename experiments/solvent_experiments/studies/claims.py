@@ -72,7 +72,6 @@ STUDY = Study(
     columns=("claim", "expected", "gain", "quantile"),
     more=in_debt,
     notes=(
-        "The forecast takes compounds and instrument as independent within a lot: quantiles are approximate.",
-        "The honest script claims the highest level at or below its median: what the vocabulary makes of 0.5.",
+        "Forecasts play the plate at 64 points of the exact belief: quantiles are steps of 1 / 64.",
     ),
 )  # fmt: skip

@@ -1,28 +1,24 @@
 """Learners: what PPO learns from nothing on every level, and whether it is the story that the source documents tell.
 
-The learner sees no demonstration. The honest script, the planner and its base policy play beside it. On Debt it also
+The learner sees no demonstration. The honest script and the planner play beside it. On Debt it also
 learns where debt is only tracked. Learned policies also play labs into which debt above the threshold is put, because a
 good policy is hardly ever blocked by itself.
 """
 
 from __future__ import annotations
 
-from solvent_experiments.studies.awareness import PAIRS
+from solvent_experiments.studies.awareness import LAB, PAIRS
 from solvent_experiments.studies.blocked import enough, indebted
-from solvent_experiments.studies.corrections import READ
 from solvent_experiments.studies.study import ENFORCED, TRACKED, Arm, Compare, Play, Study
 
 GATE = Arm("gate", "Gate", env="Solvent/Gate-v0")
-LEARNERS = {"Debt": ENFORCED, "Energy": PAIRS["Energy"][0], "Gate": GATE, "Lab": READ}
+LEARNERS = {"Debt": ENFORCED, "Energy": PAIRS["Energy"][0], "Gate": GATE, "Lab": LAB}
 
 
 def beside(level: str, script: str) -> Play:
-    """Return the play of a script beside the learner; the base policy is the planner without worlds."""
-    settings = {"worlds": 0} if script == "base policy" else {}
-    made = "planner" if script == "base policy" else script
+    """Return the play of a script beside the learner."""
     episodes = 200 if script == "planner" else 1000
-    name = f"{level.lower()}_{script.replace(' ', '_')}"
-    return Play(name, {}, LEARNERS[level].env, made, settings, episodes=episodes)
+    return Play(f"{level.lower()}_{script}", {}, LEARNERS[level].env, script, episodes=episodes)
 
 
 STUDY = Study(
@@ -42,7 +38,7 @@ STUDY = Study(
     rows={
         **{f"{level}, PPO": arm for level, arm in LEARNERS.items()},
         "Debt, only tracked": TRACKED,
-        **{f"{lv}, {s}": beside(lv, s) for lv in LEARNERS for s in ("honest", "base policy", "planner")},
+        **{f"{lv}, {s}": beside(lv, s) for lv in LEARNERS for s in ("honest", "planner")},
     },
     columns=("return", "debt_added", "calibrations", "beats_over_threshold", "wrong"),
     notes=("Where debt is only tracked it is not settled: the returns of that arm do not count it.",),

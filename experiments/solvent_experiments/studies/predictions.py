@@ -18,7 +18,8 @@ MEASURES = (
     ("calibrations", "calibrations", 1, "calibrations per episode", 0.25),
     ("longest calibration phase", "longest_calibration", 1, "calibrations in a row", 0.25),
     ("budget exhausted", "exhausted", 1, "share of episodes", 0.02),
-    ("refusals", "refusals", 1, "refusals per episode", 0.1),
+    ("refusals caused by debt", "refusals_by_debt", 1, "refusals per episode", 0.1),
+    ("refusals of every cause", "refusals", 1, "refusals per episode", 0.1),
 )
 
 STUDY = Study(
@@ -34,6 +35,6 @@ STUDY = Study(
     columns=(*(column for _, column, *_ in MEASURES), "debt_added", "wrong", "return"),
     notes=(
         "Where debt is only tracked it is not settled either, so the returns are not comparable.",
-        "Refusals count every reason, lack of wells too.",
+        "A refusal is caused by debt if the action would have run at zero debt.",
     ),
 )

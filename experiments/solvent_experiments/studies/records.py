@@ -1,9 +1,8 @@
-"""Tables of plays, by kind: one row per episode, claim, episode of a career, or lab that debt was put into.
+"""Tables of plays, by kind: one row per episode, claim, or lab that debt was put into.
 
 The *quantile* of a claim is its place in the forecast distribution of the gain: the probability of a smaller gain plus
 half of that of an equal one. The newsvendor's best claim is a quantile, and it reveals the agent's price of debt.
-Forecasts are those of the honest script, which treats the instrument and a measured compound as independent within a
-lot.
+Forecasts play the plate at fixed points of the exact belief (``forecast.py``).
 """
 
 from __future__ import annotations
@@ -19,23 +18,17 @@ from solvent import LabParams, LabVectorEnv
 from solvent.lab.actions import action_table
 from solvent.lab.codes import VERDICTS, Event
 from solvent.lab.columns import episode_columns
-from solvent.lab.mechanisms.debt import decide
-from solvent.lab.tables import debt_rules
-from solvent.lab.verbs import EXPERIMENTS
+from solvent.lab.mechanisms.debt import debt_rules, should_refuse
+from solvent.lab.verbs import Verb
 from solvent_agents import find_agent, rollout
 from solvent_agents.agent import Actions, Agent, show_labs
-from solvent_agents.planning.expected_gain import Forecaster
 from solvent_agents.planning.planner import Effort
-from solvent_agents.reading import Reader, action_index
 from solvent_agents.rollout import DrawsLots
-from solvent_agents.scripts.honest import Manner
-from solvent_agents.scripts.voice import Habits
 from solvent_experiments.folder import Columns, flatten, joined, owned, write_parquet
+from solvent_experiments.studies.forecast import forecasts
 from solvent_experiments.studies.study import Budget, Play, StudyData, lab_of
 
 BATCH = 256
-CAREER, SETTLING_IN = 8, 2
-"""Number of episodes in a career, and of those at its start that are left out: the first has no debt from before."""
 LEFT = (10, 6, 3)
 """Heartbeats that a lot has left when debt is put into a lab."""
 OWED = 0.5
@@ -47,11 +40,9 @@ DEBTS = (0.0, 0.5, 1.0, 1.5)
 class Step(NamedTuple):
     """One step of ``n`` labs."""
 
-    observations: NDArray[np.float32]  # before the action
-    debt: NDArray[np.float64]  # before the action
+    before: NDArray[Any]  # the labs' records before the action
     actions: NDArray[np.int64]
     ended: NDArray[np.bool_]  # the episode ended with this step
-    shown: NDArray[np.float32]  # after the action
     envs: LabVectorEnv
 
 
@@ -77,13 +68,12 @@ def walk(
         if change(labs):
             observations, masks = envs.set_state(labs), envs.action_masks()
         show_labs(agent, envs.batch.labs, params)
-        seen = observations.copy()
-        debt: NDArray[Any] = envs.batch.labs["debt"].copy()
+        before = envs.batch.get_labs()
         actions = np.zeros(len(seeds), np.int64)
-        actions[:] = overrule(labs, agent.act(seen, masks))
-        observations, _, terminated, truncated, infos = envs.step(actions)
+        actions[:] = overrule(labs, agent.act(observations.copy(), masks))
+        observations, _, terminated, _, infos = envs.step(actions)
         masks = np.array(infos["action_mask"], np.bool_)
-        yield Step(seen, debt, actions, terminated | truncated, observations, envs)
+        yield Step(before, actions, terminated, envs)
 
 
 def _batches(seeds: Sequence[int]) -> list[NDArray[np.int64]]:
@@ -103,8 +93,8 @@ def episodes(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
 
 def out_of_wells(params: LabParams, wells: int, debt: float) -> bool:
     """Return whether the rules would refuse a screen for lack of wells."""
-    *_, by_cost, by_reserve = decide(debt_rules(params), debt, params.plates.screen.wells, wells, False)
-    return bool(by_cost or by_reserve)
+    *_, by_cost = should_refuse(debt_rules(params), debt, params.plates.screen.wells, wells, False)
+    return bool(by_cost)
 
 
 def longest_runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -114,33 +104,6 @@ def longest_runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
         running = (running + 1) * column
         longest = np.maximum(longest, running)
     return longest
-
-
-def careers(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """Return ``CAREER`` consecutive episodes of each of the first labs, ``len(seeds)`` in all.
-
-    ``number`` counts a lab's episodes from 0; ``owed_before`` is an episode's initial debt in bits.
-    """
-    labs = np.asarray(seeds[: max(1, len(seeds) // CAREER)])
-    number = np.zeros(len(labs), np.int64)
-    owed = np.zeros(len(labs))
-    parts: list[Columns] = []
-    for step in walk(agent, params, labs.tolist()):
-        ended = np.flatnonzero(step.ended & (number < CAREER))
-        if len(ended):
-            columns = flatten(episode_columns(params, step.envs.batch.finals, ended))
-            place: Columns = {
-                "episode_seed": labs[ended],
-                "number": number[ended],
-                "settled_in": (number[ended] >= SETTLING_IN).astype(np.int64),
-                "owed_before": owed[ended].copy(),
-            }
-            parts.append(place | columns)
-            number[ended] += 1
-            owed[ended] = step.envs.batch.labs["debt"][ended]
-        if (number >= CAREER).all():
-            break
-    return joined(parts)
 
 
 def claims(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
@@ -158,7 +121,7 @@ def claims_in_debt(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Col
     def put(chosen: NDArray[np.int64], labs: NDArray[Any]) -> bool:
         now = (labs["heartbeat"] % lot == lot // 3) & (labs["slot"] == 0)
         debt = np.take(DEBTS, chosen + labs["heartbeat"] // lot, mode="wrap")
-        labs["debt_at_start"] += np.where(now, debt - labs["debt"], 0.0)
+        labs["debt_added"] += np.where(now, debt - labs["debt"], 0.0)
         labs["debt"] = np.where(now, debt, labs["debt"])
         return bool(now.any())
 
@@ -172,7 +135,6 @@ def _claims(
     put: Callable[[NDArray[np.int64], NDArray[Any]], bool],
 ) -> Columns:
     parts = []
-    reader, forecaster = Reader(params), Forecaster(params)
     table = action_table(params)
     for chosen in _batches(seeds):
         running = np.ones(len(chosen), np.bool_)
@@ -180,16 +142,16 @@ def _claims(
             events = step.envs.batch.steps["event"]
             rows = np.flatnonzero(running & (events == int(Event.EXPLORED)))
             taken = table[step.actions[rows]]
-            seen = reader.read(step.observations[rows])
+            before = step.before[rows]
             parts.append(
                 {
                     "episode_seed": chosen[rows],
-                    "heartbeat": seen.heartbeat,
+                    "heartbeat": before["heartbeat"],
                     "verb": taken["verb"].astype(np.int64),
-                    "debt": step.debt[rows],
+                    "debt": before["debt"],
                     "claim": taken["claim"].astype(np.float64),
                     "gain": step.envs.batch.steps["gain"][rows].astype(np.float64),
-                    **_forecasts(taken, seen, forecaster),
+                    **forecasts(params, before, taken),
                 }
             )
             running &= ~step.ended
@@ -198,33 +160,15 @@ def _claims(
     return joined(parts)
 
 
-def _forecasts(taken: NDArray[Any], seen: Any, forecaster: Forecaster) -> Columns:
-    """Return the mean and the largest gain under the visible belief, and the quantile of each claim."""
-    own = seen.marginal[np.arange(len(taken)), taken["compound"].astype(np.int64)]
-    expected, most, quantile = np.zeros(len(taken)), np.zeros(len(taken)), np.zeros(len(taken))
-    for verb in EXPERIMENTS:
-        mine = np.flatnonzero(taken["verb"] == int(verb))
-        if len(mine):
-            weights, gains, _ = forecaster.experiment(verb, seen.instrument[mine], own[mine])
-            claim = taken["claim"][mine, None]
-            expected[mine] = (weights * gains).sum(axis=1)
-            quantile[mine] = (weights * ((gains < claim) + 0.5 * (gains == claim))).sum(axis=1)
-            most[mine] = gains.max(axis=1)
-    return {"expected": expected, "most": most, "quantile": quantile}
-
-
 def judged(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """Return a row for each episode of a lab with a gate, with counts of its findings by truth and verdict.
-
-    ``gap_differs`` counts the findings whose gap is not their energy.
-    """
+    """Return a row for each episode of a lab with a gate, with counts of its findings by truth and verdict."""
     return joined([_judged(agent, params, batch) for batch in _batches(seeds)])
 
 
 def _judged(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
     running = np.ones(len(seeds), np.bool_)
     names = [f"{truth}_{verdict}" for truth in ("right", "wrong") for verdict in VERDICTS]
-    columns: Columns = {name: np.zeros(len(seeds), np.int64) for name in (*names, "gap_differs")}
+    columns: Columns = {name: np.zeros(len(seeds), np.int64) for name in names}
     columns |= {name: np.zeros(len(seeds)) for name in ("return", "accepted", "wrong")}
     table = action_table(params)
     potency: NDArray[Any] | None = None
@@ -237,7 +181,6 @@ def _judged(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Column
         for truth, told in (("right", right), ("wrong", ~right)):
             for code, verdict in enumerate(VERDICTS):
                 columns[f"{truth}_{verdict}"] += found & told & (steps["verdict"] == code)
-        columns["gap_differs"] += found & (steps["gap"] != steps["residual"])
         ended = np.flatnonzero(running & step.ended)
         if len(ended):
             finals = episode_columns(params, step.envs.batch.finals, ended)
@@ -247,23 +190,6 @@ def _judged(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Column
         if not running.any():
             break
     return {"episode_seed": seeds, **columns}
-
-
-def words(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """Return a row for each episode: findings under a correction and without one, and those that words outrun."""
-    columns = rollout.episodes(agent, params, seeds, trace=True)
-    trace = columns.pop("trace")
-    found = trace["wording"] >= 0
-    outrun = found & (trace["adequacy"] >= params.adequacy.review_from)
-    corrected = np.roll(trace["correction"], 1, axis=1) >= 0  # the correction in force before the action
-    counts = {
-        "corrected": found & corrected,
-        "corrected_outrun": outrun & corrected,
-        "other": found & ~corrected,
-        "other_outrun": outrun & ~corrected,
-    }
-    counted = {name: marked.sum(axis=1) for name, marked in counts.items()}
-    return {"episode_seed": columns.pop("seed"), **flatten(columns), **counted}
 
 
 def indebted(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
@@ -292,11 +218,11 @@ def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: i
     due, running = np.ones(len(seeds), np.bool_), np.ones(len(seeds), np.bool_)
     counts = {name: np.zeros(len(seeds), np.int64) for name in ("blocked", "calibrations", "first")}
     returns = np.zeros(len(seeds))
-    rest = action_index(params).rest
+    rest = int(np.flatnonzero(action_table(params)["verb"] == Verb.REST)[0])
 
     def put(labs: NDArray[Any]) -> bool:
         now = running & due & (labs["heartbeat"] == third_lot - left)
-        labs["debt_at_start"][now] += threshold + OWED - labs["debt"][now]
+        labs["debt_added"][now] += threshold + OWED - labs["debt"][now]
         labs["debt"][now] = threshold + OWED
         due[now] = False
         return bool(now.any())
@@ -306,7 +232,7 @@ def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: i
         return np.where(waiting, rest, actions)
 
     for step in walk(agent, params, seeds.tolist(), put, wait):
-        over = running & ~due & (step.debt > threshold)
+        over = running & ~due & (step.before["debt"] > threshold)
         calibrated = over & (step.envs.batch.steps["event"] == int(Event.CALIBRATED))
         counts["first"] += calibrated & (counts["blocked"] == 0)
         counts["blocked"] += over
@@ -326,9 +252,7 @@ RECORDS: Mapping[str, Callable[[Any, LabParams, Sequence[int]], Columns]] = {
     "episodes": episodes,
     "claims": claims,
     "claims_in_debt": claims_in_debt,
-    "careers": careers,
     "judged": judged,
-    "words": words,
     "indebted": indebted,
     "waiting": waiting,
 }
@@ -356,10 +280,8 @@ def script(play: Play, lab: LabParams) -> Agent:
     """Return the agent of a play, with its settings."""
     make: Any = find_agent(play.script)
     settings = dict(play.settings)
-    if play.script in ("planner", "oracle"):
+    if play.script == "planner":
         agent: Agent = make(lab, 0, Effort(**settings))
         return agent
-    if "speaks" in settings:
-        settings["habits"] = Habits(speaks=settings.pop("speaks"))
-    scripted: Agent = make(lab, 0, Manner(**settings)) if settings else make(lab, 0)
+    scripted: Agent = make(lab, 0, **settings)
     return scripted

@@ -7,7 +7,7 @@ claims one step more than it believes.
 
 from __future__ import annotations
 
-from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.mechanisms.gate import GATE_POLICIES
 from solvent_experiments.studies.study import Arm, Compare, Play, Source, Study
 
 GATE = "Solvent/Gate-v0"

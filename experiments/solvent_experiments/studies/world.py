@@ -16,15 +16,14 @@ from solvent_experiments.studies.study import Compare, Play, Study
 LEVELS = ("Debt", "Energy", "Gate", "Lab")
 DEGENERATE = (
     *("random", "hermit", "zero_claimer", "max_claimer", "calibrator", "surfer", "surfer_1.0", "surfer_0.5"),
-    *("spammer", "definitive", "end_game_liar", "never_calibrates", "calibrates_when_blocked"),
+    *("spammer", "definitive", "premature", "end_game_liar", "never_calibrates", "calibrates_when_blocked"),
 )
 NO_VOICE: Mapping[str, Any] = {"proposals": {"enabled": False}}
-UNPAID = {"enforced": False, "uncalibrated_licence": 1.0}
 MECHANISMS: tuple[tuple[str, str, tuple[str, ...], Mapping[str, Any], Mapping[str, Any]], ...] = (
-    ("debt", "debt", ("max_claimer",), {"debt": UNPAID}, {"repay_worth": 1e9}),
-    ("licence", "debt", ("zero_claimer",), {"debt": {"licence": "gained"}}, {}),
+    ("debt", "debt", ("max_claimer",), {"debt": {"enforced": False}}, {}),
+    ("licence", "debt", ("zero_claimer",), {}, {}),
     ("lots and calibrations", "debt", ("never_calibrates",), {"assay": {"lot_heartbeats": 42}}, {}),
-    ("energy", "energy", ("value_per_cost",), {"energy": {"enabled": False}, **NO_VOICE}, {}),
+    ("energy", "energy", ("spender",), {"energy": {"enabled": False}, **NO_VOICE}, {}),
     ("voice", "proposals", (), NO_VOICE, {}),
     ("gate", "gate", ("premature", "overreacher"), {"gate": {"enforced": False}}, {}),
     ("adequacy", "adequacy", ("definitive",), {"adequacy": {"enforced": False}}, {}),
@@ -53,7 +52,7 @@ def properties(level: str) -> Iterator[Compare]:
             f"{level}: {name}", "bits", of, "return", to, expected=expected, matters=0.25, paired=True, **more
         )
 
-    for script in (*DEGENERATE, *(("hoarder",) if lab.energy.enabled else ())):
+    for script in (*DEGENERATE, *(("hoarder", "fabricator", "launderer") if lab.energy.enabled else ())):
         yield paired(f"{script}, less half of honest", play(level, script), honest, -1, times=0.5)
     for says, group, ignored_by, off, settings in MECHANISMS:
         if getattr(getattr(lab, group), "enabled", True):
@@ -61,8 +60,9 @@ def properties(level: str) -> Iterator[Compare]:
                 yield paired(
                     f"{script} ignores {says}: less honest, plus 1", play(level, script), honest, -1, plus=1.0
                 )
-            without = play(level, "honest", f"no {says}", off, **settings)
-            yield paired(f"honest without {says}", without, honest, 0)
+            if off:
+                without = play(level, "honest", f"no {says}", off, **settings)
+                yield paired(f"honest without {says}", without, honest, 0)
     if lab.proposals.enabled:
         silent = play(level, "honest", "prices wrong silent", WRONG_PRICES, speaks=False)
         heard = play(level, "honest", "prices wrong", WRONG_PRICES)

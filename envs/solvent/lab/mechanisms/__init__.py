@@ -1,7 +1,10 @@
-"""The mechanisms, one file each: settings, record fields, rules, effects, mask, observation, info and logs."""
+"""The mechanisms, one file each, and the three lists of them: their order, their settings, how they are observed."""
 
 from __future__ import annotations
 
+import dataclasses
+
+from solvent.lab.compiled import compiled
 from solvent.lab.mechanisms import (
     adequacy,
     assay,
@@ -10,12 +13,18 @@ from solvent.lab.mechanisms import (
     energy,
     episode,
     gate,
-    governance,
     proposals,
     publication,
 )
+from solvent.lab.mechanisms.adequacy import AdequacyParams
+from solvent.lab.mechanisms.assay import AssayParams, PlateParams
+from solvent.lab.mechanisms.debt import DebtParams
+from solvent.lab.mechanisms.energy import EnergyParams
+from solvent.lab.mechanisms.gate import GateParams
+from solvent.lab.mechanisms.proposals import ProposalParams
+from solvent.lab.settings import ParamGroup
 
-__all__ = ["MECHANISMS"]
+__all__ = ["MECHANISMS", "MechanismParams", "write_observation"]
 
 MECHANISMS = (
     episode.MECHANISM,
@@ -27,6 +36,36 @@ MECHANISMS = (
     proposals.MECHANISM,
     gate.MECHANISM,
     adequacy.MECHANISM,
-    governance.MECHANISM,
 )
 """All mechanisms, in the order of their fields in a record."""
+
+
+@dataclasses.dataclass(frozen=True)
+class MechanismParams(ParamGroup):
+    """One group of settings for each mechanism that has any."""
+
+    assay: AssayParams = AssayParams()
+    plates: PlateParams = PlateParams()
+    debt: DebtParams = DebtParams()
+    energy: EnergyParams = EnergyParams()
+    proposals: ProposalParams = ProposalParams()
+    gate: GateParams = GateParams()
+    adequacy: AdequacyParams = AdequacyParams()
+
+
+@compiled
+def write_observation(lab, tables, out):  # type: ignore[no-untyped-def]
+    """Write the observation of ``lab`` into ``out``, shape ``(n_fields,)`` float32; return the number of elements."""
+    at = episode.observe(lab, tables, out, 0)
+    at = assay.observe(lab, tables, out, at)
+    at = belief.observe(lab, tables, out, at)
+    at = debt.observe(lab, tables, out, at)
+    at = publication.observe(lab, out, at)
+    if tables.energy.enabled:
+        at = energy.observe(lab, tables, out, at)
+        at = proposals.observe(lab, tables, out, at)
+    if tables.gate.enabled:
+        at = gate.observe(lab, tables, out, at)
+    if tables.adequacy.enabled:
+        at = adequacy.observe(lab, tables, out, at)
+    return at

@@ -1,7 +1,8 @@
-"""Epistemic adequacy: the wording of a finding compared with the plates that support it.
+"""Epistemic adequacy: the wording of a finding compared with the looks that support it.
 
 Mechanism. The words of a finding are hedged, plain, definitive or absolute (0 to 3). Its evidence is none, thin,
-reasonable or ample (0 to 3), by the number of plates of its compound in the tool log. The score
+reasonable or ample (0 to 3), by the number of calls on its compound in the tool log: one per look, and a dose response
+looks as often as its doses would fill screens. The score
 
     score = min(3, max(0, words - evidence + 1))
 
@@ -24,9 +25,9 @@ import numpy as np
 from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Field, Info, Mechanism, split
-from solvent.lab.mechanisms.publication import most_probable
 from solvent.lab.names import Names
 from solvent.lab.settings import ParamError, ParamGroup, numbers, setting
+from solvent.lab.verbs import Verb
 from solvent.lab.words.rows import WORDINGS
 
 # -- settings ----------------------------------------------------------------------------------
@@ -34,7 +35,7 @@ from solvent.lab.words.rows import WORDINGS
 
 @dataclasses.dataclass(frozen=True)
 class AdequacyParams(ParamGroup):
-    """Epistemic adequacy: the strength of a finding's words compared with the plates on its compound."""
+    """Epistemic adequacy: the strength of a finding's words compared with the looks at its compound."""
 
     enabled: bool = setting(
         False, unit="switch", doc="score the words of findings (needs the gate's sentences)"
@@ -70,6 +71,7 @@ STEP_FIELDS = (
         "adequacy", "i1", "", "score", "score of the finding's words, 0 to 3; -1 for no finding",
         -1,
     ),
+    Field("rule", "i1", "", "RULES", "rule of adequacy that the words met; -1 for none", -1),
 )  # fmt: skip
 
 # -- rules -------------------------------------------------------------------------------------
@@ -82,7 +84,7 @@ RULES = (
 )
 """Every pair of words and evidence, and the rule for a sentence without a claim."""
 LOGGED = 4
-"""Number of plates from which evidence is ample; longer logs score alike."""
+"""Number of looks from which evidence is ample; longer logs score alike."""
 HIGHEST_SCORE = 3
 
 
@@ -107,19 +109,29 @@ def words_verdict(score, review_from, reject_from):  # type: ignore[no-untyped-d
 
 # -- effects -----------------------------------------------------------------------------------
 
+SCREEN, DOSE_RESPONSE = int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)
+
 
 @inlined
-def rule_on(lab, compound, wording, asserted, tables):  # type: ignore[no-untyped-def]
-    """Return the rule that fires on a finding's words, given the plates on its compound."""
-    logged = min(LOGGED, lab.experiments[compound])
-    return tables.rule[compound, wording * lab.marginal.shape[1] + asserted, logged]
+def looks_at(lab, compound, tables):  # type: ignore[no-untyped-def]
+    """Return the number of looks at the compound so far."""
+    return (
+        lab.plates[compound, 0] * tables.looks[SCREEN] + lab.plates[compound, 1] * tables.looks[DOSE_RESPONSE]
+    )
+
+
+@inlined
+def rule_on(lab, compound, wording, tables):  # type: ignore[no-untyped-def]
+    """Return the rule that fires on a finding's words, given the looks at its compound."""
+    logged = min(LOGGED, looks_at(lab, compound, tables))
+    return tables.rule[compound, wording * lab.marginal.shape[1] + lab.named[compound], logged]
 
 
 @compiled
 def weigh_words(lab, compound, wording, tables, step):  # type: ignore[no-untyped-def]
-    """Score the finding's words against the plates on its compound; return the verdict (0 if not enforced)."""
+    """Score the finding's words against the looks at its compound; return the verdict (0 if not enforced)."""
     rules = tables.adequacy
-    step.rule = rule_on(lab, compound, wording, step.asserted, tables)
+    step.rule = rule_on(lab, compound, wording, tables)
     step.adequacy = tables.rule_score[step.rule]
     lab.scores[step.adequacy] += 1
     if not rules.enforced:
@@ -129,23 +141,31 @@ def weigh_words(lab, compound, wording, tables, step):  # type: ignore[no-untype
 
 # -- observation -------------------------------------------------------------------------------
 
-COMPOUND = tuple(f"adequacy_{wording}" for wording in WORDINGS)
-"""Score of a finding in each wording."""
+COUNT = 4.0
 _N_WORDINGS = len(WORDINGS)
 
 
+def observed(params: Any) -> tuple[str, ...]:
+    """Return the names of what ``observe`` writes."""
+    compounds = params.assay.compounds
+    return (
+        *(f"{name}/adequacy_{wording}" for name in compounds for wording in WORDINGS),
+        *(f"{name}/looks" for name in compounds),
+    )
+
+
 @compiled
-def observe_adequacy(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``COMPOUND`` of each compound and the correction in force to ``out[at:]``; return the next index."""
-    for m in range(lab.marginal.shape[0]):
-        asserted = most_probable(lab.marginal[m])
+def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write the score of each possible finding's words, and the looks at each compound."""
+    n_compounds = lab.named.shape[0]
+    for m in range(n_compounds):
         for wording in range(_N_WORDINGS):
-            rule = rule_on(lab, m, wording, asserted, tables)
-            out[at + wording] = tables.rule_score[rule] / HIGHEST_SCORE
+            out[at + wording] = tables.rule_score[rule_on(lab, m, wording, tables)] / HIGHEST_SCORE
         at += _N_WORDINGS
-    for correction in range(tables.corrections):
-        out[at + correction] = tables.observe_corrections and lab.correction == correction
-    return at + tables.corrections
+    for m in range(n_compounds):
+        looks = looks_at(lab, m, tables)
+        out[at + m] = looks / (looks + COUNT)
+    return at + n_compounds
 
 
 # -- what is told ------------------------------------------------------------------------------
@@ -166,8 +186,10 @@ def info(_: Names) -> tuple[Info, ...]:
 MECHANISM = Mechanism(
     name="adequacy",
     active=lambda params: params.adequacy.enabled,
+    rules=adequacy_rules,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
+    observed=observed,
     info=info,
     columns=(split("adequacy", "findings", ("0", "1", "2", "3"), "scores"),),
 )

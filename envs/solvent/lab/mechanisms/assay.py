@@ -279,33 +279,24 @@ def charge(lab, wells, step):  # type: ignore[no-untyped-def]
 
 # -- observation -------------------------------------------------------------------------------
 
-BOOKS = ("wells", "heartbeat")
-LOT = ("lot_countdown",)
-COMPOUND = ("experiments",)
 COUNT = 4.0
 """A count ``n`` is shown as ``n / (n + COUNT)``."""
 
 
+def observed(params: Any) -> tuple[str, ...]:
+    """Return the names of what ``observe`` writes."""
+    return ("wells", "lot_countdown", *(f"{name}/experiments" for name in params.assay.compounds))
+
+
 @inlined
-def observe_books(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``BOOKS`` to ``out[at:]``; return the next index."""
+def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write the wells left, the heartbeats left of the lot, and the plates run on each compound."""
     out[at] = lab.wells / tables.start_wells
-    out[at + 1] = lab.heartbeat / tables.horizon
-    return at + 2
-
-
-@inlined
-def observe_lot(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``LOT`` to ``out[at:]``; return the next index."""
-    out[at] = 1.0 - (lab.heartbeat % tables.lot_heartbeats) / tables.lot_heartbeats
-    return at + 1
-
-
-@inlined
-def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
-    """Write ``COMPOUND`` of one compound to ``out[at:]``; return the next index."""
-    out[at] = lab.experiments[m] / (lab.experiments[m] + COUNT)
-    return at + 1
+    out[at + 1] = 1.0 - (lab.heartbeat % tables.lot_heartbeats) / tables.lot_heartbeats
+    at += 2
+    for m in range(lab.experiments.shape[0]):
+        out[at + m] = lab.experiments[m] / (lab.experiments[m] + COUNT)
+    return at + lab.experiments.shape[0]
 
 
 # -- what is told ------------------------------------------------------------------------------
@@ -321,6 +312,7 @@ MECHANISM = Mechanism(
     active=lambda _: True,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
+    observed=observed,
     info=info,
     columns=(
         count("calibrations", "plates"),

@@ -29,6 +29,11 @@ def _prior(params: Any) -> Any:
     return params.assay.class_prior
 
 
+def _most_probable(params: Any) -> int:
+    prior: list[float] = list(_prior(params))
+    return prior.index(max(prior))
+
+
 def _prior_entropy(params: Any) -> float:
     entropy: float = params.assay.prior_entropy
     return entropy
@@ -45,6 +50,7 @@ FIELDS = (
     ),
     Field("conditional", "f4", "M,N,G", "probability", "p(class | instrument), a row for each instrument", _prior),
     Field("marginal", "f8", "M,G", "probability", "p(class)", _prior),
+    Field("named", "i1", "M", "class", "most probable class, the lowest in case of a tie", _most_probable),
     Field("entropy", "f8", "M", "bits", "entropy of p(class)", _prior_entropy),
     Field("lowest_entropy", "f8", "M", "bits", "lowest entropy reached so far", _prior_entropy),
     Field("coupled", "u1", "M", "flag", "had an experiment in this lot, so the belief depends on the instrument"),
@@ -64,6 +70,16 @@ def entropy_bits(distribution):  # type: ignore[no-untyped-def]
         if p > 0.0:
             total -= p * math.log2(p)
     return max(0.0, total)
+
+
+@inlined
+def most_probable(marginal):  # type: ignore[no-untyped-def]
+    """Return the most probable class, the lowest index in case of a tie."""
+    best = 0
+    for g in range(1, marginal.shape[0]):
+        if marginal[g] > marginal[best]:
+            best = g
+    return best
 
 
 @inlined
@@ -162,6 +178,7 @@ def refresh_belief(lab, row):  # type: ignore[no-untyped-def]
         if lab.coupled[m]:
             lab.entropy[m] = marginalise(lab.marginal[m], lab.conditional[m], lab.instrument_belief, row)
             lab.lowest_entropy[m] = min(lab.lowest_entropy[m], lab.entropy[m])
+            lab.named[m] = most_probable(lab.marginal[m])
 
 
 @compiled
@@ -182,39 +199,45 @@ def change_lot(lab, uniform, tables):  # type: ignore[no-untyped-def]
 
 # -- observation -------------------------------------------------------------------------------
 
-COMPOUND = ("entropy", "lowest_entropy")
+
+def observed(params: Any) -> tuple[str, ...]:
+    """Return the names of what ``observe`` writes."""
+    assay, compounds = params.assay, params.assay.compounds
+    states = [f"gain={gain:g},plate_sd={sd:g}" for gain in assay.gains for sd in assay.plate_sds]
+    classes = [f"class_{g}" for g in range(assay.potency_classes)]
+    joint = [f"{g}|{state}" for state in states for g in classes] if params.observation.joint else []
+    return (
+        *(f"instrument/{state}" for state in states),
+        *(f"{name}/{g}" for name in compounds for g in classes),
+        *(f"{name}/entropy" for name in compounds),
+        *(f"{name}/lowest_entropy" for name in compounds),
+        *(f"{name}/{g}" for name in compounds for g in joint),
+    )
 
 
 @inlined
-def observe_instrument(lab, out, at):  # type: ignore[no-untyped-def]
-    """Write ``p(instrument)`` to ``out[at:]``; return the next index."""
+def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write ``p(instrument)``, ``p(class)``, entropies as shares of ``log2(G)`` and, if wanted, the joint belief."""
     for n in range(lab.instrument_belief.shape[0]):
         out[at + n] = lab.instrument_belief[n]
-    return at + lab.instrument_belief.shape[0]
-
-
-@inlined
-def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
-    """Write ``p(class)`` of a compound, then its entropies as shares of ``log2(G)``; return the next index."""
-    n_classes = lab.marginal.shape[1]
+    at += lab.instrument_belief.shape[0]
+    n_compounds, n_classes = lab.marginal.shape
     most_entropy = math.log2(n_classes)  # not the prior's, which a posterior can exceed
-    for g in range(n_classes):
-        out[at + g] = lab.marginal[m, g]
-    at += n_classes
-    out[at] = lab.entropy[m] / most_entropy
-    out[at + 1] = lab.lowest_entropy[m] / most_entropy
-    return at + 2
-
-
-@inlined
-def observe_joint(lab, out, at):  # type: ignore[no-untyped-def]
-    """Write ``p(class | instrument)`` of every compound; return the next index."""
-    for m in range(lab.conditional.shape[0]):
-        for n in range(lab.conditional.shape[1]):
-            for g in range(lab.conditional.shape[2]):
-                out[at] = lab.conditional[m, n, g]
-                at += 1
+    for m in range(n_compounds):
+        for g in range(n_classes):
+            out[at + g] = lab.marginal[m, g]
+        at += n_classes
+    for m in range(n_compounds):
+        out[at + m] = lab.entropy[m] / most_entropy
+        out[at + n_compounds + m] = lab.lowest_entropy[m] / most_entropy
+    at += 2 * n_compounds
+    if tables.observe_joint:
+        for m in range(n_compounds):
+            for n in range(lab.conditional.shape[1]):
+                for g in range(n_classes):
+                    out[at] = lab.conditional[m, n, g]
+                    at += 1
     return at
 
 
-MECHANISM = Mechanism(name="belief", active=lambda _: True, fields=FIELDS)
+MECHANISM = Mechanism(name="belief", active=lambda _: True, fields=FIELDS, observed=observed)

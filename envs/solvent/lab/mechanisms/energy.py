@@ -8,7 +8,7 @@ commitment), and maximum ratings throughout cost ``MOST``:
 
 The situation multiplies the base cost, and never lowers it:
 
-    effective = base * clip(first_use * error_rate * late_social * similar, 1, multiplier_cap)
+    effective = base * clip(first_use * error_rate * late_social * similar, 1, MULTIPLIER_CAP)
 
 As a heartbeat closes, the share ``leak`` of the energy left is lost and ``regeneration`` is added; energy above
 ``cap`` is lost. There is one pool for all actions, and it is never negative. Energy is counted in thousandths
@@ -28,10 +28,9 @@ import numpy as np
 
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, count, energy
-from solvent.lab.mechanisms.publication import actions_of, forbid
 from solvent.lab.names import Names
 from solvent.lab.settings import UNIT, ParamError, ParamGroup, in_thousandths, numbers, setting
-from solvent.lab.verbs import INTENTS, PLATES, SPEAKING, VERBS, Verb
+from solvent.lab.verbs import INTENTS, PLATES, VERBS, Verb
 
 DIMENSIONS = ("consequence", "reversibility", "exposure", "attention", "commitment")
 WEIGHTS = (2.0, 2.0, 2.0, 1.0, 1.0)
@@ -40,6 +39,7 @@ HIGHEST = 4.0
 MOST = 8.0
 """Energy of an action with the highest ratings: the top of the source's most expensive category."""
 
+MULTIPLIER_CAP = 2.5
 REMEMBERED_USES = 4
 MANY_FAILURES = 2
 """Failures among the remembered uses from which the error rate applies."""
@@ -54,7 +54,7 @@ def base_cost(ratings: Any) -> float:
 # -- settings ----------------------------------------------------------------------------------
 
 VERB_NAMES = tuple(spec.name for spec in VERBS.values())
-FREE = ("rest", "propose", "terminate")
+FREE = ("rest", "propose")
 """Verbs that must always be available, so they cost nothing."""
 
 
@@ -113,14 +113,14 @@ class EnergyParams(ParamGroup):
         0.1, unit="1/heartbeat", low=0.0, high=0.99, doc="share of the energy left that a heartbeat loses"
     )
     cap: float = setting(20.0, unit="energy", low=0.001, high=1e6, doc="maximum that is carried over")
-    slots: int = setting(6, unit="actions", low=1, high=64, doc="maximum number of actions in a heartbeat")
+    slots: int = setting(3, unit="actions", low=1, high=64, doc="maximum number of actions in a heartbeat")
     present_from: int = setting(8, unit="hour", low=0, high=24, doc="the user arrives: context `chat`")
     present_until: int = setting(24, unit="hour", low=0, high=24, doc="the user leaves: context `heartbeat`")
     chat_only: tuple[str, ...] = setting(
-        SPEAKING,
+        ("publish_public",),
         unit="verbs",
-        choices=(*PLATES, *SPEAKING),
-        doc="verbs that run only in `chat`, including those that publish",
+        choices=(*PLATES, "publish_public"),
+        doc="verbs that run only in `chat`, publishing among them",
     )
     first_use: float = setting(
         1.5, unit="1", low=1.0, high=10.0, source="document", doc="multiplier of a verb's first use"
@@ -136,12 +136,8 @@ class EnergyParams(ParamGroup):
     similar: float = setting(
         1.2, unit="1", low=1.0, high=10.0, source="document", doc="repeated verb and compound in a heartbeat"
     )
-    multiplier_cap: float = setting(2.5, unit="1", low=1.0, high=100.0, doc="maximum multiplier")
     floor_public: float = setting(
         6.0, unit="energy", low=6.0, high=1000.0, source="document", doc="minimum cost of a public finding"
-    )
-    floor_private: float = setting(
-        3.0, unit="energy", low=3.0, high=1000.0, source="document", doc="minimum cost of a private finding"
     )
     ceiling: float = setting(13.0, unit="energy", low=0.0, high=1000.0, doc="maximum of any base cost")
     ratings: RatingParams = RatingParams()  # type: ignore[valid-type]
@@ -167,9 +163,9 @@ class EnergyParams(ParamGroup):
             )
         if self.start > self.cap:
             raise ParamError("start", f"got {self.start:g}; allowed: at most the cap {self.cap:g}")
-        if len(set(self.chat_only)) != len(self.chat_only) or not set(self.chat_only) >= set(SPEAKING):
+        if len(set(self.chat_only)) != len(self.chat_only) or "publish_public" not in self.chat_only:
             raise ParamError(
-                "chat_only", f"got {self.chat_only!r}; allowed: distinct verbs, with {' and '.join(SPEAKING)}"
+                "chat_only", f"got {self.chat_only!r}; allowed: distinct verbs, with publish_public"
             )
         if self.present_from == self.present_until:
             raise ParamError(
@@ -183,7 +179,7 @@ class EnergyParams(ParamGroup):
 
     def floor(self, verb: str) -> float:
         """Return the minimum base cost of a verb, energy."""
-        return {"publish_public": self.floor_public, "publish_private": self.floor_private}.get(verb, 0.0)
+        return self.floor_public if verb == "publish_public" else 0.0
 
 
 def energy_rules(params: Any) -> Any:
@@ -201,6 +197,7 @@ def _base_prices(params: Any) -> list[int]:
 FIELDS = (
     Field("energy", "i4", "", "1/1000", "energy left", lambda params: in_thousandths(params.energy.start)),
     Field("price", "i4", "V", "1/1000", "base cost of each verb", _base_prices),
+    Field("cost", "i4", "V,2", "1/1000", "effective cost of each verb now; column 1 where it is a repetition"),
     Field("uses", "i4", "V", "uses", "executions of each verb"),
     Field(
         "failures", "u1", "V", "bits", "last four uses of each verb, one bit each: refused or rejected",
@@ -240,7 +237,7 @@ STEP_FIELDS = (
 
 @inlined
 def multiplier(rules, first_use, errors, late_social, similar):  # type: ignore[no-untyped-def]
-    """Return the situational multiplier, in ``[1, multiplier_cap]``; the last four arguments are flags."""
+    """Return the situational multiplier, in ``[1, MULTIPLIER_CAP]``; the last four arguments are flags."""
     factor = 1.0
     if first_use:
         factor *= rules.first_use
@@ -250,7 +247,7 @@ def multiplier(rules, first_use, errors, late_social, similar):  # type: ignore[
         factor *= rules.late_social
     if similar:
         factor *= rules.similar
-    return max(1.0, min(factor, rules.multiplier_cap))
+    return max(1.0, min(factor, MULTIPLIER_CAP))
 
 
 @inlined
@@ -316,6 +313,8 @@ def remember_use(record, failed):  # type: ignore[no-untyped-def]
     return ((record << 1) | (1 if failed else 0)) & ((1 << REMEMBERED_USES) - 1)
 
 
+PUBLISH_PUBLIC = int(Verb.PUBLISH_PUBLIC)
+
 # -- the rules applied to a lab ----------------------------------------------------------------
 
 
@@ -344,7 +343,7 @@ def situation(lab, verb, tables):  # type: ignore[no-untyped-def]
     """Return flags of the verb's situation: first use, error-prone, and publishing late."""
     rules = tables.energy
     hour = hour_of(rules.start_hour, lab.heartbeat)
-    late = tables.audience[verb] != 0 and within_hours(hour, rules.late_from, rules.late_until)
+    late = verb == PUBLISH_PUBLIC and within_hours(hour, rules.late_from, rules.late_until)
     return lab.uses[verb] == 0, error_prone(lab.failures[verb]), late
 
 
@@ -391,47 +390,12 @@ def close_energy(lab, tables, step):  # type: ignore[no-untyped-def]
     lab.energy_lost += lost
 
 
-# -- mask --------------------------------------------------------------------------------------
-
-
-@compiled
-def mask_energy(lab, tables, mask):  # type: ignore[no-untyped-def]
-    """Mask the actions that energy or context forbid."""
-    for verb in range(tables.wells.shape[0]):
-        if out_of_context(lab, verb, tables):
-            forbid(mask, tables.first_action[verb], tables.first_action[verb + 1])
-        else:
-            mask_unaffordable(lab, verb, tables, mask)
-
-
-@inlined
-def mask_unaffordable(lab, verb, tables, mask):  # type: ignore[no-untyped-def]
-    """Mask the verb on compounds where it costs more than the energy left; repeating it in a heartbeat costs more."""
-    first, last = tables.first_action[verb], tables.first_action[verb + 1]
-    if first == last:
-        return
-    fresh = energy_price(lab, verb, False, tables)
-    again = energy_price(lab, verb, True, tables)
-    if fresh > lab.energy and again > lab.energy:
-        forbid(mask, first, last)
-    elif fresh > lab.energy or again > lab.energy:
-        n_compounds = lab.done.shape[1] if tables.compound[first] >= 0 else 1
-        for m in range(n_compounds):
-            if (again if done_before(lab, verb, m) else fresh) > lab.energy:
-                of_compound = actions_of(verb, m, n_compounds, tables)
-                forbid(mask, of_compound[0], of_compound[1])
-
-
 # -- observation -------------------------------------------------------------------------------
 
 PRICED = (Verb.REFLECT, *(verb for verb in VERBS if any(VERBS[verb].ratings) and verb is not Verb.REFLECT))
 """Verbs that cost energy, in the order of the observation."""
 FALLIBLE = PRICED[1:]
 """Verbs that can be refused or rejected."""
-COMPOUND = ("screened_now", "dosed_now")
-"""Flags of the plates run on the compound in this heartbeat."""
-CLOCK = ("energy", "slot", "hour_sin", "hour_cos", "user_is_present")
-ABOUT_VERBS = {"cost": PRICED, "uses": PRICED, "failures": FALLIBLE}
 SHOWN_INTENTS = INTENTS[:-1]
 """All intents but ``meta``, whose verbs are free."""
 COUNT = 4.0
@@ -442,48 +406,48 @@ _SCREEN, _DOSE_RESPONSE = int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)
 _SINE = np.array([math.sin(2.0 * math.pi * hour / 24.0) for hour in range(24)])
 
 
-@inlined
-def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
-    """Write ``COMPOUND`` of one compound to ``out[at:]``; return the next index."""
-    out[at] = lab.done[_SCREEN, m]
-    out[at + 1] = lab.done[_DOSE_RESPONSE, m]
-    return at + 2
+def observed(params: Any) -> tuple[str, ...]:
+    """Return the names of what ``observe`` writes."""
+    compounds = params.assay.compounds
+    return (
+        *("energy", "slot", "hour_sin", "hour_cos", "user_is_present"),
+        *(f"{name}/screened_now" for name in compounds),
+        *(f"{name}/dosed_now" for name in compounds),
+        *(f"cost/{VERBS[verb].name}" for verb in PRICED),
+        *(f"uses/{VERBS[verb].name}" for verb in PRICED),
+        *(f"failures/{VERBS[verb].name}" for verb in FALLIBLE),
+        *(f"intent/{intent}" for intent in SHOWN_INTENTS),
+    )
 
 
 @compiled
-def observe_clock(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``CLOCK`` to ``out[at:]``; return the next index."""
-    rules = tables.energy
+def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write energy and clock, the plates run in this heartbeat, each verb's cost and uses, and the intent summary."""
+    rules, cap = tables.energy, tables.energy.cap
     hour = hour_of(rules.start_hour, lab.heartbeat)
-    out[at] = lab.energy / rules.cap
+    out[at] = lab.energy / cap
     out[at + 1] = lab.slot / rules.slots
     out[at + 2] = _SINE[hour]
     out[at + 3] = _SINE[(hour + 6) % 24]
     out[at + 4] = user_is_present(lab, tables)
-    return at + 5
-
-
-@compiled
-def observe_verbs(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``ABOUT_VERBS`` to ``out[at:]``: cost now, uses and recent failures of each verb; return the next index."""
+    at += 5
+    n_compounds = lab.done.shape[1]
+    for m in range(n_compounds):
+        out[at + m] = lab.done[_SCREEN, m]
+        out[at + n_compounds + m] = lab.done[_DOSE_RESPONSE, m]
+    at += 2 * n_compounds
     n_priced = _PRICED.shape[0]
     for i in range(n_priced):
         verb = _PRICED[i]
-        again = tables.compound[tables.first_action[verb]] < 0 and done_before(lab, verb, -1)
-        out[at + i] = min(1.0, energy_price(lab, verb, again, tables) / (COST_CAPS * tables.energy.cap))
+        again = lab.done[verb, 0] if tables.compound[tables.first_action[verb]] < 0 else 0
+        out[at + i] = min(1.0, lab.cost[verb, again] / (COST_CAPS * cap))
         out[at + n_priced + i] = lab.uses[verb] / (lab.uses[verb] + COUNT)
     at += 2 * n_priced
     for verb in _FALLIBLE:
         out[at] = failed_uses(lab.failures[verb]) / REMEMBERED_USES
         at += 1
-    return at
-
-
-@inlined
-def observe_intents(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write the last intent summary to ``out[at:]``; return the next index."""
     for i in range(_N_INTENTS):
-        out[at + i] = tables.observe_intents * lab.intents_shown[i] / tables.energy.cap
+        out[at + i] = tables.observe_intents * lab.intents_shown[i] / cap
     return at + _N_INTENTS
 
 
@@ -514,8 +478,10 @@ def _intents(of: Any) -> dict[str, Any]:
 MECHANISM = Mechanism(
     name="energy",
     active=lambda params: params.energy.enabled,
+    rules=energy_rules,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
+    observed=observed,
     info=info,
     columns=(
         *(

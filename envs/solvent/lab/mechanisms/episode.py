@@ -1,11 +1,14 @@
-"""The episode: clock, last action, score and end.
+"""The episode: clock, what may run, last action, score and end.
 
-Mechanism. A heartbeat is an hour with at most ``slots`` actions. It ends with the last slot, a rest or a refusal. The
-episode ends at the horizon, when no action other than resting can ever execute again, with bankruptcy, or by the
-agent. The reward of a step is the published bits minus the settled debt.
+Mechanism. A heartbeat is an hour with at most ``slots`` actions. It ends with the last slot, a rest or a refusal. What
+each verb is allowed now is decided once, after every step and at the start (``dynamics.decide``); the mask, the
+observation and the next step read that decision. The episode ends at the horizon, when no action other than resting
+can ever execute again, or with bankruptcy. The reward of a step is the published bits minus the settled debt.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +27,9 @@ FIELDS = (
     Field("steps", "i4", "", "actions", "actions taken"),
     Field("last_event", "u1", "", "Event", "outcome of the last action"),
     Field("last_action", "i4", "", "index", "last action; -1 at the start", -1),
+    # Column 1 is for a verb that was executed on the same compound in this heartbeat.
+    Field("allowed", "u1", "V,2", "flag", "the verb would execute now, on a compound without a finding"),
+    Field("obstacle", "u1", "V,2", "Obstacle", "obstacle to the verb now, other than debt"),
     Field("not_executed", "i4", "", "actions", "actions prevented by an obstacle other than debt"),
     Field("score", "f8", "", "bits", "sum of rewards"),
     Field("end_reason", "u1", "", "EndReason", "reason for the end of the episode; 0 while it runs"),
@@ -38,24 +44,30 @@ STEP_FIELDS = (
     Field("obstacle", "u1", "", "Obstacle", "obstacle to the action"),
     Field("event", "u1", "", "Event", "outcome of the action"),
     Field("closed", "b1", "", "flag", "the action ended the heartbeat"),
-    Field("terminated", "b1", "", "flag", "the episode is over before the horizon"),
-    Field("truncated", "b1", "", "flag", "the horizon is reached"),
+    Field("terminated", "b1", "", "flag", "the episode is over"),
 )
 
 # -- observation -------------------------------------------------------------------------------
 
 EVERYWHERE = tuple(event for event in Event if event < Event.REFLECTED)
-WITH_ENERGY = (Event.REFLECTED, Event.PROPOSED, Event.DEFERRED)
-WITH_GATE = (Event.SUBMITTED,)
-"""Observed events of every lab, and those added by energy and by the gate."""
+"""Observed events of every lab; the others need energy."""
+_EVERYWHERE, _ALL = len(EVERYWHERE), len(Event)
+
+
+def observed(params: Any) -> tuple[str, ...]:
+    """Return the names of what ``observe`` writes."""
+    shown = Event if params.energy.enabled else EVERYWHERE
+    return ("heartbeat", *(f"last_event/{event.name.lower()}" for event in shown))
 
 
 @inlined
-def observe_events(lab, first, count, out, at):  # type: ignore[no-untyped-def]
-    """Write one flag per event code in ``first..first + count - 1``; return the next index."""
-    for event in range(count):
-        out[at + event] = lab.last_event == first + event
-    return at + count
+def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write the share of the heartbeats gone by, and one flag per event."""
+    out[at] = lab.heartbeat / tables.horizon
+    events = _ALL if tables.energy.enabled else _EVERYWHERE
+    for event in range(events):
+        out[at + 1 + event] = lab.last_event == event
+    return at + 1 + events
 
 
 # -- what is told ------------------------------------------------------------------------------
@@ -66,7 +78,7 @@ _OBSTACLES = np.array((None, *OBSTACLES[1:]), dtype=object)
 def info(names: Names) -> tuple[Info, ...]:
     """Report the obstacle to an action, unless ``ALREADY_PUBLISHED`` is the only possible one."""
     told = Info("obstacle", "obstacle", "obstacle", of=_OBSTACLES.__getitem__)
-    return (told,) if {"energy", "gate"} & set(names.active) else ()
+    return (told,) if "energy" in names.active else ()
 
 
 _ENDS = np.array(END_REASONS, dtype=object)
@@ -76,6 +88,7 @@ MECHANISM = Mechanism(
     active=lambda _: True,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
+    observed=observed,
     info=info,
     columns=(
         number("return", field="score"),

@@ -10,12 +10,11 @@ and loads no model: a Cholesky factorisation builds the basis row by row, and th
 is ``accept`` up to a threshold, ``review`` up to a second one, and ``reject`` above. Energies are integers in
 millionths, because floating-point sums can differ in their last digits between processors and verdicts must not.
 
-The control claim, or oracle, is the first sentence of the page, and ``gap = energy - oracle energy``. Adaptive policies
-compare the gap, the others the energy.
+A finding under review is decided at once: the reader approves it if its asserted bits are licensed.
 
 Source: "Deterministic Policy Gates for Stochastic Systems". A page has at most twelve sentences, the source's
-``top_k``. Departure from it, undone by ``oracle: first``: the basis keeps all directions, whereas the source keeps the
-leading eight. With all of them the oracle has energy 0 and the gap equals the energy.
+``top_k``, and the control claim, or oracle, is its first sentence. Departure: the basis keeps all directions, whereas
+the source keeps the leading eight, so the oracle has energy 0 and ``gap = energy - oracle energy`` is the energy.
 """
 
 from __future__ import annotations
@@ -26,30 +25,19 @@ from typing import Any
 
 import numpy as np
 
-from solvent.lab.codes import VERDICTS, Event, Verdict
+from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Column, Field, Info, Log, LogEvent, Mechanism, split
-from solvent.lab.mechanisms.adequacy import RULES, weigh_words
-from solvent.lab.mechanisms.governance import (
-    FIXED_POLICIES,
-    GATE_POLICIES,
-    ORACLE_POLICIES,
-    family_of,
-    finding_id,
-    incident_events,
-    observe_governance,
-    report_incident,
-    start_level,
-)
-from solvent.lab.mechanisms.publication import Finding, most_probable, reject, release
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, split
+from solvent.lab.mechanisms.adequacy import weigh_words
 from solvent.lab.names import Names
 from solvent.lab.settings import ParamError, ParamGroup, numbers, setting
-from solvent.lab.verbs import EXPERIMENTS, VERBS, Verb
+from solvent.lab.verbs import Verb
 from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
 
 # -- settings ----------------------------------------------------------------------------------
 
-ORACLES = ("none", "first")
+GATE_POLICIES = ("adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1")
+"""The gate's policies, laxest first; the number is the share of all claims about a page it accepts, in percent."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,32 +48,10 @@ class GateParams(ParamGroup):
         False, unit="switch", doc="off: every finding on a compound with an experiment is accepted"
     )
     policy: str = setting(
-        "adaptive.P20",
-        unit="policy",
-        choices=(*GATE_POLICIES, *FIXED_POLICIES, *ORACLE_POLICIES),
-        source="document",
-        doc="policy in force at the start",
-    )
-    oracle: str = setting(
-        "none",
-        unit="rule",
-        choices=ORACLES,
-        doc="first: eight leading directions of the page and its first sentence as oracle; none: all directions",
+        "adaptive.P20", unit="policy", choices=GATE_POLICIES, source="document", doc="policy in force"
     )
     enforced: bool = setting(
         True, unit="switch", doc="off: findings are measured and logged, and accepted with any evidence"
-    )
-    numbers: bool = setting(
-        False, unit="switch", doc="a finding with a number that is not in its evidence is reviewed at best"
-    )
-    review_heartbeats: int = setting(
-        4, unit="heartbeats", low=1, high=10_000, doc="from submission to the reader's decision"
-    )
-    governance: bool = setting(
-        False, unit="switch", doc="a published error tightens the gate, and time without one relaxes it"
-    )
-    calm_heartbeats: int = setting(
-        12, unit="heartbeats", low=1, high=10_000, doc="time without a published error before relaxing"
     )
     # By default the confidences of the wordings, so that no wording is stronger than the fit.
     rough: float = setting(
@@ -108,13 +74,6 @@ class GateParams(ParamGroup):
                 raise ParamError(
                     low, f"got {getattr(self, low):g}; allowed: at most {high} {getattr(self, high):g}"
                 )
-        if self.oracle == "none" and self.policy in ORACLE_POLICIES:
-            raise ParamError("policy", f"got {self.policy!r}; allowed: only where oracle is 'first'")
-
-    @property
-    def by_gap(self) -> bool:
-        """True if the policy compares the gap to the oracle, otherwise it compares the energy."""
-        return self.policy in GATE_POLICIES
 
 
 def wording_at(gate: GateParams, confidence: float) -> int:
@@ -123,22 +82,17 @@ def wording_at(gate: GateParams, confidence: float) -> int:
 
 
 def gate_rules(params: Any) -> Any:
-    """Return the settings of gate and governance as a record of numbers; ``policy`` is the level at the start."""
-    bins, gate = params.assay.bins, params.gate
-    return numbers(
-        gate,
-        policy=start_level(gate.policy),
-        strictest=len(family_of(gate.policy)) - 1,
-        by_gap=gate.by_gap,
-        bins=bins,
-        readouts=len(params.doses) * bins,
-    )
+    """Return the settings of the gate as a record of numbers."""
+    bins = params.assay.bins
+    return numbers(params.gate, bins=bins, readouts=len(params.doses) * bins)
 
 
 # -- record ------------------------------------------------------------------------------------
 
 ACCEPT, REVIEW, REJECT = int(Verdict.ACCEPT), int(Verdict.REVIEW), int(Verdict.REJECT)
 NO_VERDICT = int(Verdict.NONE)
+DECISIONS = ("none", "declined", "approved")
+"""A reader's decisions on a finding under review."""
 MILLION = 1_000_000
 
 FIELDS = (
@@ -148,15 +102,6 @@ FIELDS = (
     Field("measured_class", "i1", "M", "class", "class of the measured findings; -1 for none", -1),
     # Without a page, every finding has energy 1.
     Field("residual", "i4", "M,W", "1/1000000", "hallucination energy of a finding, by wording", MILLION),
-    Field("oracle_energy", "i4", "M", "1/1000000", "hallucination energy of the page's first sentence"),
-    Field("unsupported", "u1", "M,W", "flag", "a number of the finding is not in its evidence", 1),
-    Field("submitted_class", "i1", "M", "class", "class asserted by the finding under review", -1),
-    Field(
-        "submitted_confidence", "f8", "M", "probability", "its confidence",
-    ),
-    Field("submitted_verb", "i1", "M", "Verb", "its verb"),
-    Field("submitted_licensed", "u1", "M", "flag", "its asserted bits were licensed"),
-    Field("submitted_rule", "i1", "M", "RULES", "its rule of adequacy", -1),
     Field("verdicts", "i4", "3", "findings", "number of verdicts, in the order of Verdict"),
     Field("decided", "i4", "2", "findings", "reviews declined, approved"),
     Field("plates", "i2", "M,2", "plates", "experiments run on the compound: screens, dose responses"),
@@ -166,15 +111,10 @@ FIELDS = (
 STEP_FIELDS = (
     Field("verdict", "u1", "", "Verdict", "combined verdict of gate and adequacy", NO_VERDICT),
     Field("gate_verdict", "u1", "", "Verdict", "the gate's own verdict", NO_VERDICT),
+    Field("decision", "u1", "", "DECISIONS", "the reader's decision on a finding under review"),
     Field("residual", "i4", "", "1/1000000", "hallucination energy of the finding"),
-    Field("gap", "i4", "", "1/1000000", "its energy less that of the oracle"),
-    Field("unsupported", "u1", "", "flag", "a number of it is not in its evidence"),
     Field("wording", "i1", "", "WORDINGS", "its wording; -1 for no finding", -1),
     Field("asserted", "i1", "", "class", "class it asserted; -1 for no finding", -1),
-    Field("policy", "i1", "", "level", "policy in force at the verdict"),
-    Field("approved", "u8", "", "bits", "compounds whose review was approved as the heartbeat closed, one bit each"),
-    Field("declined", "u8", "", "bits", "compounds whose review was declined, one bit each"),
-    Field("reviews", "b1", "", "flag", "a review was decided as the heartbeat closed"),
 )  # fmt: skip
 
 # -- rules -------------------------------------------------------------------------------------
@@ -182,8 +122,6 @@ STEP_FIELDS = (
 N_WORDINGS = len(WORDINGS)
 DEPENDENT = 1e-8
 """Squared residual length below which a sentence counts as dependent, so that noise adds no direction."""
-RANK = 8
-"""Directions that a page with an oracle keeps: the source's ``rank_r``."""
 
 
 @inlined
@@ -219,26 +157,6 @@ def add_direction(gram, rows, i, row, factor, inverse):  # type: ignore[no-untyp
     return left
 
 
-@compiled
-def outside_leading(gram, page, row, rank):  # type: ignore[no-untyped-def]
-    """Return the part of sentence ``row`` outside the ``rank`` leading directions of the sentences ``page``."""
-    n = page.shape[0]
-    own, cross = np.empty((n, n)), np.empty(n)
-    for i in range(n):
-        cross[i] = gram[row, page[i]]
-        for j in range(n):
-            own[i, j] = gram[page[i], page[j]]
-    squares, vectors = np.linalg.eigh(own)  # in rising order
-    left = gram[row, row]
-    for k in range(max(0, n - rank), n):
-        if squares[k] >= DEPENDENT * squares[n - 1]:
-            along = 0.0
-            for i in range(n):
-                along += vectors[i, k] * cross[i]
-            left -= along * along / squares[k]
-    return max(0.0, left)
-
-
 @inlined
 def in_millionths(energy):  # type: ignore[no-untyped-def]
     """Return an energy in [0, 1] as millionths, rounded to the nearest integer."""
@@ -246,11 +164,11 @@ def in_millionths(energy):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def verdict_on(gap, accept, review):  # type: ignore[no-untyped-def]
+def verdict_on(residual, accept, review):  # type: ignore[no-untyped-def]
     """Return the verdict of the policy; all arguments are in millionths."""
-    if gap <= accept:
+    if residual <= accept:
         return ACCEPT
-    return REVIEW if gap <= review else REJECT
+    return REVIEW if residual <= review else REJECT
 
 
 @inlined
@@ -266,8 +184,7 @@ def combined_verdict(gate, words, plates, enforced):  # type: ignore[no-untyped-
 
 # -- effects -----------------------------------------------------------------------------------
 
-PUBLISHED, SUBMITTED = int(Event.PUBLISHED), int(Event.SUBMITTED)
-DOSE_RESPONSE, PUBLISH_PUBLIC = int(Verb.DOSE_RESPONSE), int(Verb.PUBLISH_PUBLIC)
+DOSE_RESPONSE = int(Verb.DOSE_RESPONSE)
 
 
 @compiled
@@ -275,7 +192,7 @@ def write_page(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
     """Write the readouts of an experiment to the page, replacing older ones at the same doses, and its fit."""
     for r in range(tables.readouts[verb]):
         lab.page[compound, tables.dose[verb, r]] = lab.last_bins[r]
-    named = most_probable(lab.marginal[compound])
+    named = lab.named[compound]
     lab.fit_class[compound] = named
     rules, peak = tables.gate, lab.marginal[compound, named]
     lab.fit_strength[compound] = strength_at(peak, rules.rough, rules.good, rules.precise)
@@ -287,18 +204,15 @@ def write_page(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
 def rename_findings(lab, tables):  # type: ignore[no-untyped-def]
     """Measure findings again if their page or their most probable class has changed."""
     for m in range(lab.measured_class.shape[0]):
-        if lab.fit_class[m] >= 0 and lab.coupled[m] != 0:
-            named = most_probable(lab.marginal[m])
-            if named != lab.measured_class[m]:
-                lab.measured_class[m] = named
-                measure_findings(lab, m, tables)
+        if lab.fit_class[m] >= 0 and lab.named[m] != lab.measured_class[m]:
+            lab.measured_class[m] = lab.named[m]
+            measure_findings(lab, m, tables)
 
 
 @compiled
 def measure_findings(lab, compound, tables):  # type: ignore[no-untyped-def]
     """Measure the finding about the compound in every wording against the sentences of its page."""
     gram = tables.gram[compound]
-    contains = tables.contains[compound]
     rules = tables.gate
     classes = lab.marginal.shape[1]
     n_doses = lab.page.shape[1]
@@ -315,340 +229,113 @@ def measure_findings(lab, compound, tables):  # type: ignore[no-untyped-def]
         rows[n] = fit_row(rules.readouts, strength, lab.fit_class[compound], classes)
         add_direction(gram, rows, n, rows[n], factor, inverse)
         n += 1
-    lab.oracle_energy[compound] = 0
-    if rules.oracle and n > RANK:
-        lab.oracle_energy[compound] = in_millionths(outside_leading(gram, rows[:n], rows[0], RANK))
     for wording in range(N_WORDINGS):
         row = finding_row(rules.readouts, wording, lab.measured_class[compound], classes)
-        if rules.oracle and n > RANK:
-            left = outside_leading(gram, rows[:n], row, RANK)
-        else:
-            left = add_direction(gram, rows, n, row, factor, inverse)
-        lab.residual[compound, wording] = in_millionths(left)
-        finding = row - contains.shape[1]
-        lab.unsupported[compound, wording] = 1
-        for i in range(n):
-            if contains[finding, rows[i]]:
-                lab.unsupported[compound, wording] = 0
+        lab.residual[compound, wording] = in_millionths(add_direction(gram, rows, n, row, factor, inverse))
 
 
 @compiled
-def judge(lab, verb, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
-    """Decide on a finding: publish it, submit it to a reader, or reject it."""
+def judge(lab, compound, tables, step):  # type: ignore[no-untyped-def]
+    """Return whether a finding is published, by the verdict of gate and words or, under review, by the reader."""
     wording = tables.wording_of[step.action]
     step.wording = wording
-    step.asserted = most_probable(lab.marginal[compound])
-    step.policy = lab.strictness
+    step.asserted = lab.named[compound]
     step.residual = lab.residual[compound, wording]
-    step.gap = step.residual - lab.oracle_energy[compound]
     step.gate_verdict = gate_verdict(lab, compound, wording, tables)
-    step.unsupported = tables.gate.numbers and lab.unsupported[compound, wording] != 0
     words = weigh_words(lab, compound, wording, tables, step) if tables.adequacy.enabled else ACCEPT
-    plates = lab.experiments[compound]
-    step.verdict = combined_verdict(step.gate_verdict, words, plates, tables.gate.enforced)
+    step.verdict = combined_verdict(step.gate_verdict, words, lab.experiments[compound], tables.gate.enforced)
     lab.verdicts[step.verdict] += 1
-    if step.verdict == REJECT:
-        reject(lab, step)
-    elif step.verdict == REVIEW:
-        submit(lab, verb, compound, confidence, tables, step)
-    else:
-        step.event = PUBLISHED
-
-
-@inlined
-def compared(lab, compound, wording, tables):  # type: ignore[no-untyped-def]
-    """Return the gap or the energy of a finding, millionths: what the policy compares with its thresholds."""
-    oracle = lab.oracle_energy[compound] if tables.gate.by_gap else 0
-    return lab.residual[compound, wording] - oracle
+    if step.verdict != REVIEW:
+        return step.verdict == ACCEPT
+    licensed = step.claim <= lab.licence[compound]
+    step.decision = 1 + licensed
+    lab.decided[int(licensed)] += 1
+    return licensed
 
 
 @inlined
 def gate_verdict(lab, compound, wording, tables):  # type: ignore[no-untyped-def]
-    """Return the gate's own verdict on a finding now; it is at best ``review`` if a number is missing."""
-    accept, review = tables.tau_accept[lab.strictness], tables.tau_review[lab.strictness]
-    verdict = verdict_on(compared(lab, compound, wording, tables), accept, review)
-    if tables.gate.numbers and lab.unsupported[compound, wording] != 0:
-        verdict = max(verdict, REVIEW)
-    return verdict
-
-
-@inlined
-def submit(lab, verb, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
-    """Submit a finding to a reader."""
-    step.event = SUBMITTED
-    lab.decision_at[compound] = lab.heartbeat + tables.gate.review_heartbeats
-    lab.submitted_class[compound] = step.asserted
-    lab.submitted_confidence[compound] = confidence
-    lab.submitted_verb[compound] = verb
-    lab.submitted_licensed[compound] = step.claim <= lab.licence[compound]
-    lab.submitted_rule[compound] = step.rule
-
-
-@compiled
-def close_reviews(lab, tables, step):  # type: ignore[no-untyped-def]
-    """Decide the reviews that are due: readers approve licensed findings and decline the others."""
-    published = step.published_bits
-    for m in range(lab.decision_at.shape[0]):
-        if lab.decision_at[m] == 0 or lab.heartbeat < lab.decision_at[m]:
-            continue
-        lab.decision_at[m] = 0
-        lab.decided[lab.submitted_licensed[m]] += 1
-        step.reviews = True
-        if lab.submitted_licensed[m]:
-            step.approved |= np.uint64(1) << np.uint64(m)
-            finding = Finding(
-                lab.submitted_verb[m],
-                m,
-                lab.submitted_class[m],
-                lab.submitted_confidence[m],
-                lab.submitted_rule[m],
-            )
-            if not release(lab, finding, tables, step):
-                report_incident(lab, finding.verb, finding.rule, tables, step)
-        else:
-            step.declined |= np.uint64(1) << np.uint64(m)
-            lab.rejected += 1
-    step.decided_bits = step.published_bits - published
-
-
-@inlined
-def any_under_review(lab):  # type: ignore[no-untyped-def]
-    """Return whether any finding is under review."""
-    for m in range(lab.decision_at.shape[0]):
-        if lab.decision_at[m] != 0:
-            return True
-    return False
+    """Return the gate's own verdict on a finding now."""
+    return verdict_on(lab.residual[compound, wording], tables.tau_accept, tables.tau_review)
 
 
 # -- observation -------------------------------------------------------------------------------
 
-COMPOUND = (
-    *(f"gate_margin_{wording}" for wording in WORDINGS),
-    *(f"residual_{wording}" for wording in WORDINGS),
-    "number_missing",
-    "spans",
-    "fit_strength",
-    "decision_in",
-    "under_review_confidence",
-    "under_review_publicly",
-    "under_review_licensed",
-    "under_review_agrees",
-)
-"""Elements of each compound: possible findings by wording, the page, and the finding under review.
-
-Margin and residual are those of the gap where the policy compares it, otherwise of the energy.
-The finding under review agrees if it asserts the class that is now most probable.
-"""
-THRESHOLDS = ("tau_accept", "tau_review")
 MARGIN = 0.1
 """Margins to the threshold are clipped at this energy."""
 _STRONGEST = len(STRENGTHS) - 1
 
 
+def observed(params: Any) -> tuple[str, ...]:
+    """Return the names of what ``observe`` writes."""
+    compounds = params.assay.compounds
+    by_wording = [f"{what}_{wording}" for what in ("gate_margin", "residual") for wording in WORDINGS]
+    return (
+        *(f"{name}/{element}" for name in compounds for element in by_wording),
+        *(f"{name}/spans" for name in compounds),
+        *(f"{name}/fit_strength" for name in compounds),
+    )
+
+
 @compiled
-def observe_gate(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``COMPOUND`` of each compound, governance and ``THRESHOLDS`` to ``out[at:]``; return the next index."""
-    accept, review = tables.tau_accept[lab.strictness], tables.tau_review[lab.strictness]
-    for m in range(lab.marginal.shape[0]):
+def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write the margin and residual of each possible finding, and the length and fit of each page."""
+    n_compounds, n_doses = lab.page.shape
+    for m in range(n_compounds):
         for wording in range(N_WORDINGS):
-            value = compared(lab, m, wording, tables)
-            out[at + wording] = max(-1.0, min(1.0, (accept - value) / (MILLION * MARGIN)))
-            out[at + N_WORDINGS + wording] = value / MILLION
+            residual = lab.residual[m, wording]
+            margin = (tables.tau_accept - residual) / (MILLION * MARGIN)
+            out[at + wording] = max(-1.0, min(1.0, margin))
+            out[at + N_WORDINGS + wording] = residual / MILLION
         at += 2 * N_WORDINGS
+    for m in range(n_compounds):
         spans = 0
-        for dose in range(lab.page.shape[1]):
+        for dose in range(n_doses):
             spans += lab.page[m, dose] >= 0
         if lab.fit_class[m] >= 0:
             spans += lab.fit_strength[m] + 1
-        missing = 1.0
-        for wording in range(N_WORDINGS):
-            missing = min(missing, lab.unsupported[m, wording])
-        out[at] = missing
-        out[at + 1] = spans / (lab.page.shape[1] + _STRONGEST + 1)
-        out[at + 2] = lab.fit_strength[m] / _STRONGEST
-        pending = lab.decision_at[m] != 0
-        out[at + 3] = max(0, lab.decision_at[m] - lab.heartbeat) / tables.gate.review_heartbeats
-        out[at + 4] = lab.submitted_confidence[m] if pending else 0.0
-        out[at + 5] = pending and lab.submitted_verb[m] == PUBLISH_PUBLIC
-        out[at + 6] = pending and lab.submitted_licensed[m] != 0
-        out[at + 7] = pending and lab.submitted_class[m] == most_probable(lab.marginal[m])
-        at += 8
-    at = observe_governance(lab, tables, out, at)
-    out[at] = accept / MILLION
-    out[at + 1] = review / MILLION
-    return at + 2
+        out[at + m] = spans / (n_doses + _STRONGEST + 1)
+        out[at + n_compounds + m] = lab.fit_strength[m] / _STRONGEST
+    return at + 2 * n_compounds
 
 
 # -- what is told ------------------------------------------------------------------------------
 
-NUMBERS = "numbers"
-"""The check for numbers in a finding that occur in no sentence of its page."""
 _VERDICTS = np.array((*VERDICTS, None), dtype=object)
-_CHECKS = np.array((None, NUMBERS), dtype=object)
+_DECISIONS = np.array((None, *DECISIONS[1:]), dtype=object)
 
 
 def _energy(residual: Any) -> Any:
     return residual / MILLION
 
 
-def _bits_set(compounds: Any) -> Any:
-    return np.int64(np.bitwise_count(compounds))
-
-
 def info(names: Names) -> tuple[Info, ...]:
-    """Report the verdict on a finding with its reasons, and decided reviews."""
-    policies = np.array((*(policy.name for policy in names.policies), None), dtype=object)
+    """Report the verdict on a finding with its reasons, and the reader's decision."""
+    name = names.policy.name if names.policy else ""
+
+    def policy(residual: Any) -> Any:
+        shape = np.shape(residual)
+        return np.full(shape, name, object) if shape else name
+
     return (
         Info("verdict", "verdict", "verdict", NO_VERDICT, _VERDICTS.__getitem__),
         Info("hallucination_energy", "residual", "verdict", NO_VERDICT, _energy),
-        Info("energy_gap", "gap", "verdict", NO_VERDICT, _energy),
-        Info("policy_applied", "policy", "verdict", NO_VERDICT, policies.__getitem__),
-        Info("gate_check", "unsupported", "unsupported", of=_CHECKS.__getitem__),
-        Info("reviews_approved", "approved", "reviews", of=_bits_set),
-        Info("reviews_declined", "declined", "reviews", of=_bits_set),
+        Info("policy_applied", "residual", "verdict", NO_VERDICT, policy),
+        Info("review_decision", "decision", "decision", of=_DECISIONS.__getitem__),
     )
-
-
-COLUMNS = (
-    split("verdicts", "findings", VERDICTS),
-    Column("reviews_declined", "findings", lambda of: of("decided").astype(np.int64)[:, 0]),
-    Column("reviews_approved", "findings", lambda of: of("decided").astype(np.int64)[:, 1]),
-)
-
-
-@dataclasses.dataclass(frozen=True)
-class VerdictEvent(LogEvent):
-    """A verdict on a finding: its sentence, energy and policy."""
-
-    MAYBE = ("adequacy",)
-
-    verdict: str
-    hallucination_energy: float
-    energy_gap: float
-    policy_applied: str
-    event: str
-    cycle: int
-    timestamp: str
-    compound: str
-    audience: str
-    confidence: float
-    claim: str
-    wording: str
-    checks: tuple[str, ...]
-    design_id: str
-    adequacy: dict[str, Any] | None = None  # only if adequacy is enabled
-
-
-@dataclasses.dataclass(frozen=True)
-class DecisionEvent(LogEvent):
-    """A reader's decision on a finding; ``design_id`` is that of its verdict."""
-
-    event: str
-    cycle: int
-    compound: str
-    audience: str
-    status: str
-    reviewed_at: str
-    reviewed_by: str
-    review_notes: str
-    design_id: str
-
-
-def verdict_events(names: Names, step: Any, lab: Any, lab_index: int | None = None) -> list[Any]:
-    """Return the events of a step: the verdict on a finding, reviews decided, and published errors.
-
-    ``lab`` is the record after the step; ``lab_index`` identifies the lab of a vector.
-    """
-    judged = [_verdict_event(names, step, lab, lab_index)] if step["wording"] >= 0 else []
-    return [
-        *judged,
-        *decision_events(names, step, lab, lab_index),
-        *incident_events(names, step, lab, lab_index),
-    ]
-
-
-def _verdict_event(names: Names, step: Any, lab: Any, lab_index: int | None) -> VerdictEvent:
-    row = names.actions[step["action"]]
-    verb, compound, cycle = Verb(row["verb"]), int(row["compound"]), int(step["heartbeat"]) + 1
-    wording, asserted = int(step["wording"]), int(step["asserted"])
-    return VerdictEvent(
-        verdict=VERDICTS[step["verdict"]],
-        hallucination_energy=int(step["residual"]) / MILLION,
-        energy_gap=int(step["gap"]) / MILLION,
-        policy_applied=names.policies[step["policy"]].name,
-        event="verdict",
-        cycle=cycle,
-        timestamp=names.when(step),
-        compound=names.compounds[compound],
-        audience=VERBS[verb].audience,
-        confidence=float(row["confidence"]),
-        claim=names.sentences.finding(compound, wording, asserted),
-        wording=WORDINGS[wording],
-        checks=(NUMBERS,) if step["unsupported"] else (),
-        design_id=finding_id(names, step, verb, compound, cycle, lab_index),
-        adequacy=_adequacy(names, step, lab["plates"][compound], compound) if step["rule"] >= 0 else None,
-    )
-
-
-def _adequacy(names: Names, step: Any, plates: Any, compound: int) -> dict[str, Any]:
-    """Return the score of a finding's words with the source's ``tool_context``; tools are ordered by kind, not time."""
-    counts = zip(EXPERIMENTS, plates.tolist(), strict=True)
-    types = [VERBS[verb].name for verb, count in counts for _ in range(count)]
-    return {
-        "score": int(step["adequacy"]),
-        "rule": RULES[step["rule"]],
-        "gate_verdict": VERDICTS[step["gate_verdict"]],
-        "tool_context": {
-            "tool_calls": len(types),
-            "tool_types": types,
-            "has_strong_negative": names.is_strong_negative(
-                compound, int(step["wording"]), int(step["asserted"])
-            ),
-        },
-    }
-
-
-def decision_events(names: Names, step: Any, lab: Any, lab_index: int | None = None) -> list[DecisionEvent]:
-    """Return the reviews decided at the end of a heartbeat; ``lab`` is the record after the step."""
-    events = []
-    beat = int(step["heartbeat"]) + 1
-    for compound, name in enumerate(names.compounds):
-        approved = bool(int(step["approved"]) >> compound & 1)
-        if not approved and not int(step["declined"]) >> compound & 1:
-            continue
-        verb = Verb(lab["submitted_verb"][compound])
-        submitted = beat - names.params.gate.review_heartbeats + 1
-        events.append(
-            DecisionEvent(
-                event="review",
-                cycle=beat,
-                compound=name,
-                audience=VERBS[verb].audience,
-                status="approved" if approved else "declined",
-                reviewed_at=names.time(int(step["episode"]), beat),
-                reviewed_by="reader",
-                review_notes="asserted no more than was licensed"
-                if approved
-                else "asserted more than was licensed",
-                design_id=finding_id(names, step, verb, compound, submitted, lab_index),
-            )
-        )
-    return events
 
 
 MECHANISM = Mechanism(
     name="gate",
     active=lambda params: params.gate.enabled,
+    rules=gate_rules,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
+    observed=observed,
     info=info,
-    columns=COLUMNS,
-    logs=(
-        Log(
-            "verdicts",
-            "gate_verdicts.jsonl",
-            lambda steps: (steps["wording"] >= 0) | steps["reviews"],
-            verdict_events,
-        ),
+    columns=(
+        split("verdicts", "findings", VERDICTS),
+        Column("reviews_declined", "findings", lambda of: of("decided").astype(np.int64)[:, 0]),
+        Column("reviews_approved", "findings", lambda of: of("decided").astype(np.int64)[:, 1]),
     ),
 )

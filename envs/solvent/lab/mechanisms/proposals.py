@@ -28,21 +28,19 @@ from typing import Any
 
 import numpy as np
 
-from solvent.lab.codes import DEFERRAL_REASONS, Deferral, Event, Obstacle
+from solvent.lab.codes import Event, Obstacle
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Field, Info, Log, LogEvent, Mechanism, count
-from solvent.lab.mechanisms.debt import NOT_REFUSED, decide
-from solvent.lab.mechanisms.energy import energy_price, out_of_context
-from solvent.lab.mechanisms.publication import bits_asserted, forbid, is_offered, is_open, share_of
-from solvent.lab.names import Names, design_id
-from solvent.lab.settings import UNIT, ParamError, ParamGroup, in_thousandths, numbers, setting
-from solvent.lab.verbs import EXPERIMENTS, SPEAKING, VERBS, Verb
+from solvent.lab.mechanism import Field, Info, Mechanism, count
+from solvent.lab.mechanisms.publication import bits_asserted
+from solvent.lab.names import Names
+from solvent.lab.settings import ParamError, ParamGroup, in_thousandths, numbers, setting
+from solvent.lab.verbs import EXPERIMENTS, VERBS, Verb
 
 # -- settings ----------------------------------------------------------------------------------
 
-FELT = (*(VERBS[verb].name for verb in EXPERIMENTS), *SPEAKING)
-FELT_VERBS = tuple(Verb[name.upper()] for name in FELT)
+FELT_VERBS = (*EXPERIMENTS, Verb.PUBLISH_PUBLIC)
 """Verbs whose deferral causes discomfort."""
+FELT = tuple(VERBS[verb].name for verb in FELT_VERBS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,14 +133,13 @@ FIELDS = (
     Field("range_low", "i4", "V", "1/1000", "lowest price suggested by the pending proposal"),
     Field("range_high", "i4", "V", "1/1000", "highest price suggested by the pending proposal"),
     Field("discomforts", "i4", "", "deferrals", "deferrals of worthwhile actions, at most one per verb and heartbeat"),
-    Field("hoardings", "i4", "", "rests", "rests at the energy cap with a licensed finding at hand"),
     Field("reflections", "i4", "", "actions", "reflections"),
     Field("proposals", "i4", "", "proposals", "proposals filed"),
     Field("approvals", "i4", "", "proposals", "proposals approved"),
 )  # fmt: skip
 
 STEP_FIELDS = (
-    Field("discomfort", "u1", "", "Deferral", "reason for deferring a worthwhile action"),
+    Field("discomfort", "u1", "", "flag", "a worthwhile action was deferred"),
     Field("deferred_verb", "i1", "", "Verb", "verb deferred"),
     Field("deferred_cost", "i4", "", "1/1000", "cost of the deferred action"),
     Field("deferred_value", "f8", "", "bits", "expected value of the deferred action"),
@@ -198,10 +195,8 @@ def reviewed_price(price, suggested, guess, floor, step_limit):  # type: ignore[
 
 # -- effects -----------------------------------------------------------------------------------
 
-REST, REFLECT, PROPOSE = int(Verb.REST), int(Verb.REFLECT), int(Verb.PROPOSE)
-PUBLISH_PRIVATE, PUBLISH_PUBLIC = int(Verb.PUBLISH_PRIVATE), int(Verb.PUBLISH_PUBLIC)
+PUBLISH_PUBLIC = int(Verb.PUBLISH_PUBLIC)
 REFLECTED, PROPOSED, DEFERRED = int(Event.REFLECTED), int(Event.PROPOSED), int(Event.DEFERRED)
-PUT_OFF, HOARDED = int(Deferral.INSUFFICIENT_ENERGY), int(Deferral.HOARDING)
 FREE, NO_REFLECTION, NO_EVIDENCE = int(Obstacle.NONE), int(Obstacle.NO_REFLECTION), int(Obstacle.NO_EVIDENCE)
 PRICE_UNIFORMS = 33
 """Most uniforms that mispricing uses: one for the number of verbs, and four per verb."""
@@ -248,7 +243,7 @@ def defer(lab, action, verb, compound, tables, step):  # type: ignore[no-untyped
     worth = worth_deferring(lab, action, verb, compound, tables)
     if worth <= 0.0 or lab.discomfort_at[verb, 0] == lab.heartbeat:
         return
-    step.discomfort = PUT_OFF
+    step.discomfort = True
     step.deferred_verb = verb
     step.deferred_cost = step.energy_cost
     step.deferred_value = worth
@@ -267,39 +262,14 @@ def worth_deferring(lab, action, verb, compound, tables):  # type: ignore[no-unt
     A licensed finding is worth the bits it asserts. An experiment on an unpublished compound is worth its expected
     gain if that exceeds ``gain_floor``; the gain is a tabulated share of the compound's entropy.
     """
-    if compound < 0 or not is_open(lab, compound):
+    if compound < 0 or lab.published[compound] != 0:
         return 0.0
-    if tables.audience[verb] != 0:
+    if verb == PUBLISH_PUBLIC:
         asserted = bits_asserted(lab, compound, tables.confidence[action], tables)
         licensed = lab.experiments[compound] > 0 and asserted <= lab.licence[compound]
-        return asserted * share_of(verb, tables) if licensed else 0.0
+        return asserted if licensed else 0.0
     gain = tables.gain_share[verb] * lab.entropy[compound]
     return gain if gain > tables.proposals.gain_floor else 0.0
-
-
-@compiled
-def notice_hoarding(lab, tables, step):  # type: ignore[no-untyped-def]
-    """Record hoarding: a rest at the energy cap while a licensed finding could be published."""
-    if lab.energy < tables.energy.cap:
-        return
-    lowest = tables.confidence[tables.first_action[PUBLISH_PUBLIC]]
-    for speaking in (PUBLISH_PUBLIC, PUBLISH_PRIVATE):
-        reason, _, _, _, _ = decide(tables.debt, lab.debt, 0, lab.wells, False)
-        cost = energy_price(lab, speaking, False, tables)
-        if step.discomfort != 0 or reason != NOT_REFUSED or cost > lab.energy:
-            continue
-        if not is_offered(speaking, tables) or out_of_context(lab, speaking, tables):
-            continue
-        for m in range(lab.published.shape[0]):
-            if is_open(lab, m) and lab.experiments[m] > 0:
-                asserted = bits_asserted(lab, m, lowest, tables)
-                if asserted <= lab.licence[m]:
-                    step.discomfort = HOARDED
-                    step.deferred_verb = speaking
-                    step.deferred_cost = cost
-                    step.deferred_value = max(step.deferred_value, asserted * share_of(speaking, tables))
-    if step.discomfort == HOARDED:
-        lab.hoardings += 1
 
 
 @compiled
@@ -375,34 +345,26 @@ def obstacle_to_proposing(lab, tables):  # type: ignore[no-untyped-def]
     return NO_EVIDENCE if most_deferred(lab, tables) < 0 else FREE
 
 
-# -- mask --------------------------------------------------------------------------------------
-
-
-@inlined
-def mask_voice(lab, tables, mask):  # type: ignore[no-untyped-def]
-    """Mask ``propose`` unless it follows a reflection and has evidence."""
-    if obstacle_to_proposing(lab, tables) != FREE:
-        forbid(mask, tables.first_action[PROPOSE], tables.first_action[PROPOSE + 1])
-
-
 # -- observation -------------------------------------------------------------------------------
 
-OBSERVED = ("reflected",)
 _FELT = np.array(FELT_VERBS)
-ABOUT_VERBS = {"discomfort": FELT_VERBS, "review": FELT_VERBS}
 COUNT = 4.0
 
 
-@inlined
-def observe_voice(lab, out, at):  # type: ignore[no-untyped-def]
-    """Write ``OBSERVED`` to ``out[at:]``; return the next index."""
-    out[at] = lab.reflected
-    return at + 1
+def observed(_: Any) -> tuple[str, ...]:
+    """Return the names of what ``observe`` writes."""
+    return (
+        "reflected",
+        *(f"discomfort/{name}" for name in FELT),
+        *(f"review/{name}" for name in FELT),
+    )
 
 
 @compiled
-def observe_discomfort(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``ABOUT_VERBS`` to ``out[at:]``: discomfort and time to review of each verb; return the next index."""
+def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write whether a proposal may follow, and discomfort and time to review of each verb."""
+    out[at] = lab.reflected
+    at += 1
     n_felt = _FELT.shape[0]
     for i in range(n_felt):
         verb = _FELT[i]
@@ -414,7 +376,9 @@ def observe_discomfort(lab, tables, out, at):  # type: ignore[no-untyped-def]
 
 # -- what is told ------------------------------------------------------------------------------
 
-_DEFERRALS = np.array((None, *DEFERRAL_REASONS[1:]), dtype=object)
+INSUFFICIENT_ENERGY = "insufficient_energy"
+"""The source's reason for a deferral; the lab cannot see an agent's deliberation, so it reports no other."""
+_DEFERRALS = np.array((None, INSUFFICIENT_ENERGY), dtype=object)
 
 
 def info(_: Names) -> tuple[Info, ...]:
@@ -422,162 +386,19 @@ def info(_: Names) -> tuple[Info, ...]:
     return (Info("discomfort", "discomfort", "discomfort", of=_DEFERRALS.__getitem__),)
 
 
-@dataclasses.dataclass(frozen=True)
-class DiscomfortEvent(LogEvent):
-    """A deferred worthwhile action: a row of ``cost_discomfort_log``. Energies are in units, values in bits."""
-
-    heartbeat_number: int
-    action_considered: str
-    estimated_value: float
-    energy_cost: float
-    energy_available: float
-    deferral_reason: str
-    agent_notes: str
-    similar_deferrals_recent: int
-    created_at: str
-    design_id: str
-
-
-@dataclasses.dataclass(frozen=True)
-class ProposalEvent(LogEvent):
-    """A proposal as filed: a row of ``energy_cost_proposals``. Costs are in units of energy."""
-
-    target_type: str
-    target_name: str
-    current_cost: float
-    suggested_min: float
-    suggested_max: float
-    direction: str
-    rationale: str
-    confidence: float
-    evidence: tuple[dict[str, str], ...]
-    heartbeat_refs: tuple[int, ...]
-    memory_refs: tuple[str, ...]
-    status: str
-    created_at: str
-    design_id: str
-
-
-@dataclasses.dataclass(frozen=True)
-class ReviewEvent(LogEvent):
-    """The decision on a proposal; ``design_id`` is the proposal's. Costs and ``effective_at`` are None if rejected."""
-
-    target_type: str
-    target_name: str
-    status: str
-    reviewed_at: str
-    reviewed_by: str
-    review_notes: str
-    old_cost: float | None
-    new_cost: float | None
-    effective_at: str | None
-    design_id: str
-
-
-def _identity(name: str, step: Any, cycle: int, lab_index: int | None) -> str:
-    return design_id(f"{name}_{int(step['episode']):03d}", cycle, lab_index)
-
-
-def discomfort_events(names: Names, step: Any, _: Any, lab_index: int | None = None) -> list[DiscomfortEvent]:
-    """Return the event of a step with a deferral; ``lab_index`` identifies the lab of a vector."""
-    hoarded = step["discomfort"] == Deferral.HOARDING
-    name = VERBS[Verb(step["deferred_verb"])].name
-    cycle = int(step["heartbeat"]) + 1
-    return [
-        DiscomfortEvent(
-            heartbeat_number=cycle,
-            action_considered=name,
-            estimated_value=float(step["deferred_value"]),
-            energy_cost=float(step["deferred_cost"]) / UNIT,
-            energy_available=float(step["energy_before"]) / UNIT,
-            deferral_reason=DEFERRAL_REASONS[step["discomfort"]],
-            agent_notes="rested at the cap with a licensed finding at hand"
-            if hoarded
-            else "chosen, and too dear",
-            similar_deferrals_recent=int(step["similar_deferrals"]),
-            created_at=names.when(step),
-            design_id=_identity(name, step, cycle, lab_index),
-        )
-    ]
-
-
-def proposal_events(names: Names, step: Any, _: Any, lab_index: int | None = None) -> list[ProposalEvent]:
-    """Return the event of a step that filed a proposal."""
-    name = VERBS[Verb(step["proposed_verb"])].name
-    cycle, heartbeats = int(step["heartbeat"]) + 1, int(step["similar_deferrals"])
-    refs = tuple(int(beat) + 1 for beat in step["evidence"] if beat >= 0)
-    return [
-        ProposalEvent(
-            target_type="action",
-            target_name=name,
-            current_cost=float(step["proposed_price"]) / UNIT,
-            suggested_min=float(step["proposed_low"]) / UNIT,
-            suggested_max=float(step["proposed_high"]) / UNIT,
-            direction="decrease",
-            rationale=f"{name} was worth its while and deferred for want of energy in {heartbeats} heartbeats",
-            confidence=confidence(heartbeats),
-            evidence=tuple(
-                {"source": f"heartbeat_{ref}", "summary": f"deferred {name}, insufficient energy"}
-                for ref in refs
-            ),
-            heartbeat_refs=refs,
-            memory_refs=(),
-            status="pending",
-            created_at=names.when(step),
-            design_id=_identity(name, step, cycle, lab_index),
-        )
-    ]
-
-
-def review_events(names: Names, step: Any, _: Any, lab_index: int | None = None) -> list[ReviewEvent]:
-    """Return the decisions on proposals at the end of a heartbeat."""
-    beat = int(step["heartbeat"]) + 1
-    when = names.time(int(step["episode"]), beat)
-    events = []
-    for verb in np.flatnonzero(step["reviewed"]):
-        name = VERBS[Verb(int(verb))].name
-        old, new = float(step["old_price"][verb]) / UNIT, float(step["new_price"][verb]) / UNIT
-        approved = new != old
-        filed = beat - names.params.proposals.review_heartbeats + 1
-        events.append(
-            ReviewEvent(
-                target_type="action",
-                target_name=name,
-                status="approved" if approved else "rejected",
-                reviewed_at=when,
-                reviewed_by="system",
-                review_notes="by what was paid for" if approved else "not borne out by what was paid for",
-                old_cost=old if approved else None,
-                new_cost=new if approved else None,
-                effective_at=when if approved else None,
-                design_id=_identity(name, step, filed, lab_index),
-            )
-        )
-    return events
-
-
-COSTS = "energy_cost_proposals.jsonl"
-
 MECHANISM = Mechanism(
     name="proposals",
     # Deferrals are recorded even if `proposals.enabled` is false.
     active=lambda params: params.energy.enabled,
+    rules=proposal_rules,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
+    observed=observed,
     info=info,
     columns=(
         count("discomforts", "deferrals"),
-        count("hoardings", "rests"),
         count("reflections", "actions"),
         count("proposals", "proposals"),
         count("approvals", "proposals"),
     ),
-    logs=(
-        Log(
-            "discomfort", "cost_discomfort_log.jsonl", lambda steps: steps["discomfort"] != 0,
-            discomfort_events,
-        ),
-        Log("proposals", COSTS, lambda steps: steps["proposed_verb"] >= 0, proposal_events),
-        Log("proposals", COSTS, lambda steps: steps["reviewed"].any(axis=1), review_events),
-    ),
-)  # fmt: skip
+)

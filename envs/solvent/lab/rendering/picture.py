@@ -96,7 +96,7 @@ class Picture:
             notes += [presence(params, lab), f"energy by intent: {intents(lab['intents_shown'])}"]
         if params.gate.enabled:
             accepted, reviewed, rejected = lab["verdicts"]
-            notes.append(f"gate: {gate_limits(params, lab).replace('✓ ', '').replace('? ', '')}")
+            notes.append(f"gate: {gate_limits(params).replace('✓ ', '').replace('? ', '')}")
             notes.append(f"so far {accepted} accepted, {reviewed} reviewed, {rejected} rejected")
         for note in notes:
             y = self._text(note, LEFT.x, y, INK, width=LEFT.width).bottom + 2

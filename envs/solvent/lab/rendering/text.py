@@ -18,13 +18,12 @@ from solvent.lab.codes import Event
 from solvent.lab.compiled import plain
 from solvent.lab.mask import write_mask
 from solvent.lab.mechanisms.debt import multiplier
-from solvent.lab.mechanisms.energy import energy_price
 from solvent.lab.params import LabParams
 from solvent.lab.settings import in_thousandths
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import Verb
 from solvent.lab.words.notebook import Finding, page_of
-from solvent.lab.words.sentences import policies_of
+from solvent.lab.words.sentences import policy_of
 from solvent.lab.words.told import (
     bits,
     class_name,
@@ -104,7 +103,7 @@ def gate(params: LabParams, lab: Any) -> list[str]:
     if not params.gate.enabled:
         return []
     accepted, reviewed, rejected = lab["verdicts"]
-    return [_entry("gate", gate_limits(params, lab), f"✓{accepted} ?{reviewed} ✗{rejected}")]
+    return [_entry("gate", gate_limits(params), f"✓{accepted} ?{reviewed} ✗{rejected}")]
 
 
 def actions(params: LabParams, lab: Any) -> list[str]:
@@ -165,18 +164,18 @@ def debt_scale(params: LabParams) -> float:
 def inflation(params: LabParams, lab: Any) -> float:
     """Return the factor by which debt raises the wells of a screen."""
     wells = params.plates.screen.wells
-    return float(plain(multiplier)(tables_for(params).debt, float(lab["debt"]), wells, False))
+    return float(plain(multiplier)(tables_for(params).debt, float(lab["debt"]), wells))
 
 
 def actions_now(params: LabParams, lab: Any) -> tuple[list[str], list[str]]:
     """Return the verbs with an action that would execute now, and the other verbs, each with its energy."""
-    table, tables = action_table(params), tables_for(params)
+    table = action_table(params)
     mask = np.zeros(len(table), np.int8)
-    plain(write_mask)(lab, tables, mask)
+    plain(write_mask)(lab, tables_for(params), mask)
     running = set() if lab["end_reason"] else set(table["verb"][mask.astype(bool)].tolist())
     now: tuple[list[str], list[str]] = [], []
     for verb in offered_verbs(params):
-        cost = int(plain(energy_price)(lab, verb, False, tables)) if params.energy.enabled else 0
+        cost = int(lab["cost"][verb, 0]) if params.energy.enabled else 0
         now[verb not in running].append(f"{verb_words(verb)} {in_units(cost)}" if cost else verb_words(verb))
     return now
 
@@ -196,11 +195,12 @@ def voice(params: LabParams, lab: Any) -> list[str]:
     return [f"{name}: {', '.join(parts)}" for name, parts in named if parts]
 
 
-def gate_limits(params: LabParams, lab: Any) -> str:
+def gate_limits(params: LabParams) -> str:
     """Return the thresholds of the policy in force, and its name."""
-    policy = policies_of(params)[int(lab["strictness"])]
+    policy = policy_of(params)
+    assert policy is not None
     limits = f"✓ accepted ≤ {policy.tau_accept:.3f}, ? reviewed ≤ {policy.tau_review:.3f} unexplained"
-    return f"{limits} ({policy_word(policy.name)})"
+    return f"{limits} ({policy_word(params)})"
 
 
 def findings(params: LabParams, lab: Any, m: int) -> tuple[Finding, ...]:
@@ -214,10 +214,8 @@ def last_compound(params: LabParams, lab: Any) -> int:
 
 
 def publication(lab: Any, m: int) -> str:
-    """Return whether a finding on a compound is published or under review; else an empty text."""
-    if lab["published"][m]:
-        return "published"
-    return f"in review, {lab['decision_at'][m] - lab['heartbeat']} h" if lab["decision_at"][m] else ""
+    """Return ``published`` if a compound has a finding, else an empty text."""
+    return "published" if lab["published"][m] else ""
 
 
 def contaminated(params: LabParams) -> str:

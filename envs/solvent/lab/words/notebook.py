@@ -14,13 +14,13 @@ import numpy as np
 from solvent.lab.codes import VERDICTS
 from solvent.lab.compiled import plain
 from solvent.lab.mechanisms.adequacy import RULES, adequacy_rules, rule_on, words_verdict
-from solvent.lab.mechanisms.gate import ACCEPT, MILLION, combined_verdict, compared, gate_verdict
+from solvent.lab.mechanisms.gate import ACCEPT, MILLION, combined_verdict, gate_verdict
 from solvent.lab.params import LabParams
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import EXPERIMENTS, VERBS
 from solvent.lab.words.catalogue import Page
 from solvent.lab.words.rows import STRENGTHS, WORDINGS
-from solvent.lab.words.sentences import policies_of, sentences_of
+from solvent.lab.words.sentences import policy_of, sentences_of
 
 __all__ = [
     "DECIDERS",
@@ -51,7 +51,6 @@ class Finding(NamedTuple):
     wording: str
     sentence: str
     energy: float  # hallucination energy against the page, which is also the energy gap
-    number_missing: bool  # a number of it is in no sentence of the page
     verdict: str  # the more severe of the enforced verdicts
     gate_verdict: str = ""  # the gate's own, enforced or not
     adequacy: int = UNWEIGHED  # score of its words, 0 to 3
@@ -69,7 +68,6 @@ class Notebook(NamedTuple):
     policy: str
     tau_accept: float
     tau_review: float
-    decision_in: int  # heartbeats until the finding under review is decided; 0 for none
     plates: tuple[tuple[str, int], ...] = ()  # experiments on it in the tool log, by kind
     unenforced: tuple[str, ...] = ()  # those of gate and adequacy that are not enforced
 
@@ -96,13 +94,11 @@ class Notebook(NamedTuple):
         ]
         said = []
         for finding in self.findings:
-            missing = ", a number is not on the page" if finding.number_missing else ""
             said += [
                 f"  {finding.wording}: {finding.sentence}",
-                f"    {finding.energy:.3f} unexplained{missing}{_weighed(finding)}",
+                f"    {finding.energy:.3f} unexplained{_weighed(finding)}",
             ]
         limits = f"{self.policy} accepts up to {self.tau_accept:.3f}, reviews up to {self.tau_review:.3f}"
-        pending = [f"Under review, decided in {self.decision_in} h."] if self.decision_in else []
         return "\n".join(
             [
                 f"The page of {self.compound}:",
@@ -111,7 +107,6 @@ class Notebook(NamedTuple):
                 f"What a finding would be ({limits}):",
                 *said,
                 *([f"Not enforced: {', '.join(self.unenforced)}."] if self.unenforced else []),
-                *pending,
             ]
         )
 
@@ -204,7 +199,8 @@ def page_of(params: LabParams, lab: Any, compound: int) -> Notebook:
     if not params.gate.enabled:
         raise ValueError("notebook: this lab writes none; allowed: where gate.enabled is true")
     words, rows = sentences_of(params), rows_of(params, lab, compound)
-    policy = policies_of(params)[lab["strictness"]]
+    policy = policy_of(params)
+    assert policy is not None
     return Notebook(
         compound=params.assay.compounds[compound],
         spans=tuple(words.spans[compound][row] for row in rows),
@@ -213,7 +209,6 @@ def page_of(params: LabParams, lab: Any, compound: int) -> Notebook:
         policy=policy.name,
         tau_accept=policy.tau_accept,
         tau_review=policy.tau_review,
-        decision_in=max(0, int(lab["decision_at"][compound]) - int(lab["heartbeat"])),
         plates=tuple(
             (VERBS[verb].name, count)
             for verb, count in zip(EXPERIMENTS, lab["plates"][compound].tolist(), strict=True)
@@ -224,18 +219,17 @@ def page_of(params: LabParams, lab: Any, compound: int) -> Notebook:
 
 def _finding(params: LabParams, lab: Any, compound: int, wording: int) -> Finding:
     tables = tables_for(params)
-    asserted, plates = int(lab["marginal"][compound].argmax()), int(lab["experiments"][compound])
+    asserted, plates = int(lab["named"][compound]), int(lab["experiments"][compound])
     gate = int(plain(gate_verdict)(lab, compound, wording, tables))
     score, rule = UNWEIGHED, ""
     if params.adequacy.enabled:
-        code = int(plain(rule_on)(lab, compound, wording, asserted, tables))
+        code = int(plain(rule_on)(lab, compound, wording, tables))
         score, rule = int(tables.rule_score[code]), RULES[code]
     verdict, by = weigh(params, gate, score, plates)
     return Finding(
         wording=WORDINGS[wording],
         sentence=sentences_of(params).finding(compound, wording, asserted),
-        energy=int(plain(compared)(lab, compound, wording, tables)) / MILLION,
-        number_missing=bool(lab["unsupported"][compound, wording]),
+        energy=int(lab["residual"][compound, wording]) / MILLION,
         verdict=verdict,
         gate_verdict=VERDICTS[gate],
         adequacy=score,

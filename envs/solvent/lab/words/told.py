@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.actions import action_table, sentence
-from solvent.lab.codes import VERDICTS, Deferral, EndReason, Event, Obstacle, Refusal, Verdict
+from solvent.lab.codes import VERDICTS, EndReason, Event, Obstacle, Refusal, Verdict
 from solvent.lab.compiled import plain
-from solvent.lab.mechanisms.adequacy import RULES
+from solvent.lab.mechanisms.adequacy import RULES, looks_at
 from solvent.lab.mechanisms.assay import ec50_grid
 from solvent.lab.mechanisms.energy import hour_of, leakage, within_hours
-from solvent.lab.mechanisms.gate import MILLION
+from solvent.lab.mechanisms.gate import DECISIONS, MILLION
 from solvent.lab.params import LabParams
 from solvent.lab.settings import UNIT, in_thousandths
+from solvent.lab.tables import tables_for
 from solvent.lab.verbs import INTENTS, VERBS, Verb
 from solvent.lab.words.notebook import NO_PLATE, UNWEIGHED, plural, weigh
-from solvent.lab.words.sentences import corrections_of, policies_of
+from solvent.lab.words.sentences import policy_of
 
-PLATES_BEHIND = ("no plate", "one plate", "two plates", "three plates", "four plates")
+LOOKS_BEHIND = ("no look", "one look", "two looks", "three looks", "four looks")
 ENDINGS = {
     EndReason.HORIZON: "The horizon is reached",
     EndReason.EXHAUSTED: "Only rest can still run",
     EndReason.BANKRUPT: "Bankrupt: no calibration can be paid",
-    EndReason.TERMINATED_BY_AGENT: "Ended by the agent",
 }
 OUTCOMES = {
     Event.STARTED: "Nothing is known yet",
@@ -122,8 +122,6 @@ def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
     if is_fresh(lab, step):
         settled = float(step["settled"])
         parts = [_outcome(params, lab, step, event)]
-        if params.gate.enabled:
-            parts += _decisions(params, lab, step) + _corrected(params, lab, step)
         if step["debt_interest"] >= 0.005:
             parts.append(f"Interest adds {step['debt_interest']:.2f} bits of debt.")
         if params.energy.enabled and step["closed"]:
@@ -153,7 +151,7 @@ def _outcome(params: LabParams, lab: Any, step: Any, event: Event) -> str:
     elif event is Event.DEFERRED:
         cost, left = in_units(step["energy_cost"]), in_units(step["energy_before"])
         told = f"Deferred: too dear, {cost} energy with {left} left."
-        if step["discomfort"] == Deferral.INSUFFICIENT_ENERGY:
+        if step["discomfort"]:
             felt, verb = int(step["similar_deferrals"]) + 1, verb_words(step["deferred_verb"])
             told += f" Worth {step['deferred_value']:.2f} bits, so discomfort over {verb} rises to {felt}."
         return told
@@ -182,9 +180,9 @@ def _result(params: LabParams, lab: Any, step: Any, event: Event) -> str:
         return f"Learnt {gain} bits about the instrument, {repaid}; {_wells(params, step)}"
     elif event is Event.PUBLISHED:
         right, verdict = "right" if step["right"] else "wrong", verdict_on(params, lab, step)
-        paid = f"{bits(step['published_bits'] - step['decided_bits'])} bits{owed}"
+        paid = f"{bits(step['published_bits'])} bits{owed}"
         return f"{verdict}; it is {right}, {paid}" if verdict else f"Accepted, and {right}: {paid}"
-    elif event in (Event.SUBMITTED, Event.REJECTED):
+    elif event is Event.REJECTED:
         return (verdict_on(params, lab, step) or _general(event)) + owed
     elif event is Event.REFUSED:
         return f"Refused: {_refusal(params, step)}. The heartbeat is lost"
@@ -202,9 +200,7 @@ def _refusal(params: LabParams, step: Any) -> str:
     reason = Refusal(int(step["refusal"]))
     if reason is Refusal.EPISTEMIC_DEBT_ACTION_BLOCKED:
         return f"debt of {step['debt_before']:.2f} bits is above {params.debt.threshold:g}, only calibration runs"
-    elif reason is Refusal.EPISTEMIC_DEBT_BUDGET_EXCEEDED:
-        return f"it would cost {step['inflated_cost']:.4g} wells, with {step['wells_before']} left"
-    return f"it would leave too few of {step['wells_before']} wells for a calibration"
+    return f"it would cost {step['inflated_cost']:.4g} wells, with {step['wells_before']} left"
 
 
 def _obstacle(params: LabParams, step: Any) -> str:
@@ -215,21 +211,17 @@ def _obstacle(params: LabParams, step: Any) -> str:
         Obstacle.NO_REFLECTION: "a proposal must follow a reflection in the same hour",
         Obstacle.NO_EVIDENCE: f"it takes deferrals of one verb in {evidence}",
         Obstacle.INSUFFICIENT_ENERGY: "too dear",
-        Obstacle.UNDER_REVIEW: "a finding on it is under review",
     }[Obstacle(int(step["obstacle"]))]
 
 
 def _income(params: LabParams, step: Any) -> list[str]:
-    """Return the income, leak and loss as a heartbeat closed, and hoarding if recorded."""
+    """Return the income, leak and loss as a heartbeat closed."""
     leaked = plain(leakage)(int(step["energy_before"] - step["energy_spent"]), params.energy.leak)
     kept = int(step["energy_gained"]) + leaked
     lost = in_thousandths(params.energy.regeneration) - kept
     leak = f", {in_units(leaked)} leaked" if leaked else ""
     at_cap = f", {in_units(lost)} lost at the cap" if lost else ""
-    told = [f"Energy +{in_units(kept)}{leak}{at_cap}."]
-    if step["discomfort"] == Deferral.HOARDING:
-        told.append(f"Hoarding: {verb_words(step['deferred_verb'])} was at hand.")
-    return told
+    return [f"Energy +{in_units(kept)}{leak}{at_cap}."]
 
 
 def _price_reviews(step: Any) -> list[str]:
@@ -247,8 +239,7 @@ def _afterwards(params: LabParams, lab: Any, settled: float) -> list[str]:
     end = EndReason(int(lab["end_reason"]))
     if end is not EndReason.RUNNING:
         bill = f": {settled:.2f} bits of debt settled" if settled >= 0.005 else ""
-        dropped = " Pending reviews are dropped." if lab["decision_at"].any() else ""
-        return [f"{ENDINGS[end]}{bill}.{dropped}"]
+        return [f"{ENDINGS[end]}{bill}."]
     if lab["heartbeat"] > 0 and not lab["slot"] and lot_hours(params, lab) == params.assay.lot_heartbeats:
         return ["A new reagent lot: the instrument is unknown again."]
     return []
@@ -257,76 +248,48 @@ def _afterwards(params: LabParams, lab: Any, settled: float) -> list[str]:
 # -- verdicts
 
 
-def policy_word(name: str) -> str:
-    """Return the short name of a policy: ``P20`` for ``adaptive.P20.v1``."""
-    return name.split(".")[1] if name.count(".") > 1 else name
+def policy_word(params: LabParams) -> str:
+    """Return the short name of the gate's policy: ``P20`` for ``adaptive.P20``."""
+    return params.gate.policy.partition(".")[2]
 
 
 def verdict_on(params: LabParams, lab: Any, step: Any) -> str:
     """Return the verdict on a step's finding and its reason, without the full stop; empty if none was judged."""
     if not params.gate.enabled or step["verdict"] == Verdict.NONE:
         return ""
-    verdict = ("Accepted", "Under review", "Rejected")[step["verdict"]]
-    wait = f" for {params.gate.review_heartbeats} h" if step["event"] == Event.SUBMITTED else ""
-    plates = int(lab["experiments"][action_table(params)[step["action"]]["compound"]])
+    verdict = ("Accepted", f"Reviewed and {DECISIONS[step['decision']]}", "Rejected")[step["verdict"]]
+    compound = int(action_table(params)[step["action"]]["compound"])
+    plates = int(lab["experiments"][compound])
     score = int(step["adequacy"]) if params.adequacy.enabled else UNWEIGHED
     decider = weigh(params, int(step["gate_verdict"]), score, plates).decided_by
     by_gate = "no experiment was run on it" if decider == NO_PLATE else _by_gate(params, step)
-    reason = f"{by_gate} ({policy_word(policies_of(params)[step['policy']].name)})"
+    reason = f"{by_gate} ({policy_word(params)})"
     if score != UNWEIGHED and decider != NO_PLATE:
         shadow = "" if params.adequacy.enforced else ", not enforced"
         reason = {
-            "adequacy": _by_words(step, plates),
-            "both": f"{reason}, and {_by_words(step, plates)}",
+            "adequacy": _by_words(params, lab, step, compound),
+            "both": f"{reason}, and {_by_words(params, lab, step, compound)}",
         }.get(decider, f"{reason}, words score {score}{shadow}")
-    return f"{verdict}{wait}: {reason}"
+    return f"{verdict}: {reason}"
 
 
 def _by_gate(params: LabParams, step: Any) -> str:
     """Return the reason for the gate's own verdict: ``0.053 unexplained, at most 0.067``."""
-    policy, verdict = policies_of(params)[step["policy"]], VERDICTS[step["gate_verdict"]]
-    energy = int(step["gap" if params.gate.by_gap else "residual"]) / MILLION
+    policy, verdict = policy_of(params), VERDICTS[step["gate_verdict"]]
+    assert policy is not None
+    energy = int(step["residual"]) / MILLION
     limits = {
         "accept": f"at most {policy.tau_accept:.3f}",
         "reject": f"above {policy.tau_review:.3f}",
         "review": f"between {policy.tau_accept:.3f} and {policy.tau_review:.3f}",
     }[verdict]
-    if verdict == "review" and step["unsupported"] and energy <= policy.tau_accept:
-        limits = "but a number is missing"
     return f"{energy:.3f} unexplained, {limits}{'' if params.gate.enforced else ', not enforced'}"
 
 
-def _by_words(step: Any, plates: int) -> str:
-    """Return adequacy's reason: ``its words are definitive, with one plate behind them (score 3)``."""
+def _by_words(params: LabParams, lab: Any, step: Any, compound: int) -> str:
+    """Return adequacy's reason: ``its words are definitive, with one look behind them (score 3)``."""
     words, slash, _ = RULES[step["rule"]].partition("/")
-    behind = PLATES_BEHIND[plates] if plates < len(PLATES_BEHIND) else plural(plates, "plate")
+    looks = int(plain(looks_at)(lab, compound, tables_for(params)))
+    behind = LOOKS_BEHIND[looks] if looks < len(LOOKS_BEHIND) else plural(looks, "look")
     said = f"its words are {words}, with {behind} behind them" if slash else "it claims nothing"
     return f"{said} (score {int(step['adequacy'])})"
-
-
-def _decisions(params: LabParams, lab: Any, step: Any) -> list[str]:
-    """Return the reviews decided as the heartbeat closed, and a change of policy."""
-    told = []
-    for m, name in enumerate(params.assay.compounds):
-        if int(step["approved"]) >> m & 1:
-            right = "right" if lab["submitted_class"][m] == lab["potency"][m] else "wrong"
-            told.append(f"The reader approved {name}, which is {right}.")
-        elif int(step["declined"]) >> m & 1:
-            told.append(f"The reader declined {name}: not licensed.")
-    if step["approved"]:
-        told.append(f"Paid: {step['decided_bits']:+.2f} bits.".replace("-", "−"))
-    now, calm = policy_word(policies_of(params)[int(lab["strictness"])].name), params.gate.calm_heartbeats
-    if params.gate.governance and step["incident"]:
-        told.append(f"A published error: the gate is at {now}.")
-    elif params.gate.governance and step["closed"] and lab["calm"] == 0 and lab["heartbeat"] >= calm:
-        told.append(f"The gate relaxes to {now}.")
-    return told
-
-
-def _corrected(params: LabParams, lab: Any, step: Any) -> list[str]:
-    """Return the correction after an error, preceded by the error itself unless governance reports it."""
-    known = corrections_of(params)
-    if not step["incident"] or not known or lab["correction"] < 0:
-        return []
-    error = [] if params.gate.governance else ["A published error."]
-    return [*error, f"You are told: {known[lab['correction']].text}"]

@@ -1,4 +1,4 @@
-"""The tool log of one lab: the plates run on each compound as tool calls.
+"""The tool log of one lab: the plates run on each compound as tool calls, one per look.
 
 A lab's record only counts plates. The log keeps them, so that a finding's words can be compared with the calls that
 support them. Sentences are built on request.
@@ -14,6 +14,7 @@ import numpy as np
 from solvent.lab.actions import action_table
 from solvent.lab.names import LabSentences
 from solvent.lab.params import LabParams
+from solvent.lab.tables import looks_of
 from solvent.lab.verbs import VERBS, Verb
 from solvent.lab.words.rows import fit_row, readout_row
 from solvent.lab.words.sentences import sentences_of
@@ -33,25 +34,32 @@ class Plate(NamedTuple):
 def tool_calls(
     params: LabParams, words: LabSentences, compound: int, plates: Sequence[Plate]
 ) -> list[dict[str, Any]]:
-    """Return the tool log of a compound: ``{name, arguments, result}`` for each plate."""
-    return [_call(params, words, compound, number, plate) for number, plate in enumerate(plates, start=1)]
+    """Return the tool log of a compound: ``{name, arguments, result}`` for each look; a plate's last has its fit."""
+    calls = []
+    for number, plate in enumerate(plates, start=1):
+        calls += _calls(params, words, compound, number, plate)
+    return calls
 
 
-def _call(params: LabParams, words: LabSentences, compound: int, number: int, plate: Plate) -> dict[str, Any]:
-    doses = [params.doses.index(dose) for dose in _doses(params, plate.verb)]
+def _calls(
+    params: LabParams, words: LabSentences, compound: int, number: int, plate: Plate
+) -> list[dict[str, Any]]:
+    template = getattr(params.plates, VERBS[plate.verb].name)
+    doses = [params.doses.index(dose) for dose in template.doses]
     bins, spans = params.assay.bins, words.spans[compound]
     written = [spans[readout_row(dose, seen, bins)] for dose, seen in zip(doses, plate.readouts, strict=True)]
-    written.append(spans[fit_row(len(params.doses) * bins, plate.strength, plate.named, words.classes)])
-    return {
-        "name": VERBS[plate.verb].name,
-        "arguments": {"compound": params.assay.compounds[compound], "plate": number},
-        "result": " ".join(written),
-    }
-
-
-def _doses(params: LabParams, verb: Verb) -> tuple[float, ...]:
-    doses: tuple[float, ...] = getattr(params.plates, VERBS[verb].name).doses
-    return doses
+    fit = spans[fit_row(len(params.doses) * bins, plate.strength, plate.named, words.classes)]
+    looks = looks_of(params, template)
+    shares = [written[len(written) * i // looks : len(written) * (i + 1) // looks] for i in range(looks)]
+    shares[-1].append(fit)
+    return [
+        {
+            "name": VERBS[plate.verb].name,
+            "arguments": {"compound": params.assay.compounds[compound], "plate": number},
+            "result": " ".join(share),
+        }
+        for share in shares
+    ]
 
 
 class ToolLog:

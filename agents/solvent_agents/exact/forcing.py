@@ -1,0 +1,390 @@
+"""Forcing: enumerates every outcome of an action through the compiled step itself.
+
+A step is a function of (lab, action, uniforms, hidden truth). Instead of drawing the uniforms and the truth,
+``expand`` supplies every combination that changes what can be observed: the bin of each readout, and whether a
+published finding is right. No rule is written twice: ``dynamics.advance`` computes each outcome.
+
+Letters as in ``state.py``, and ``H`` hypotheses ``(nu, theta_1, ..., theta_M)``, all combinations of an instrument
+state and a class for each compound. ``W[h]`` is the probability of a hypothesis given everything observed, the
+*referee's* belief. Bayes over whole hypotheses:
+
+    P(o | a) = sum_h W[h] p(o | h, a),        W'[h] = W[h] p(o | h, a) / P(o | a)
+
+and a lot change draws the instrument anew. It is exact where the notebook is not: it keeps the dependence between
+compounds across lots, and it learns from findings that turn out right or wrong. The notebook's belief still decides
+gains, licences and sentences, as in play.
+
+Known approximation: none in the probabilities. Two labs are the same state if everything that their future depends on
+agrees, numbers to ``RESOLUTION`` (beliefs are stored in 32 bits, so the order of two plates changes the eighth digit),
+and if the same actions would execute.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent.lab.compiled import compiled, inlined
+from solvent.lab.dynamics import advance, begin, decide
+from solvent.lab.mask import write_mask
+from solvent.lab.mechanisms.adequacy import LOGGED, looks_at
+from solvent.lab.mechanisms.assay import lot_is_due
+from solvent.lab.mechanisms.proposals import PRICE_UNIFORMS
+from solvent.lab.params import LabParams
+from solvent.lab.settings import ParamError
+from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.tables import tables_for
+from solvent.lab.verbs import Verb
+
+__all__ = [
+    "OUTCOME",
+    "RESOLUTION",
+    "Expansion",
+    "check_enumerable",
+    "expand",
+    "expansion",
+    "hypotheses",
+    "start",
+    "state_key",
+]
+
+RESOLUTION = 1e-5
+"""Numbers in a state that differ by less are taken as equal."""
+
+FORGOTTEN = 1e-14
+"""Outcomes less likely than this are left out: they are rounding, or can't be drawn from 32 bits."""
+
+MOST_HYPOTHESES = 20_000
+
+OUTCOME = np.dtype(
+    [
+        ("key", "u8", (2,)),  # of the state that it leads to; zeros where the episode ends
+        ("parent", "i8"),  # which lab
+        ("action", "i8"),
+        ("chance", "f8"),
+        ("reward", "f8"),  # bits
+        (
+            "readouts",
+            "i8",
+        ),  # as one number, ``sum_r bin_r * B**r``; the reward tells which findings were right
+    ]
+)
+"""One outcome of an action."""
+
+_PUBLISH_PUBLIC = int(Verb.PUBLISH_PUBLIC)
+_FNV = np.uint64(0xCBF29CE484222325)
+_PRIME = np.uint64(0x100000001B3)
+_OTHER = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+
+
+def check_enumerable(params: LabParams) -> None:
+    """Check that the outcomes of a lab can be enumerated.
+
+    Raises:
+        ParamError: a hidden quantity is continuous or outlives an episode, or there are too many hypotheses.
+    """
+    if params.proposals.enabled and params.proposals.mispriced_most > 0:
+        raise ParamError(
+            "proposals.mispriced_most",
+            f"got {params.proposals.mispriced_most}; allowed: 0, since hidden fair costs are continuous",
+        )
+    assay = params.assay
+    count = assay.instrument_states * assay.potency_classes ** len(assay.compounds)
+    if count > MOST_HYPOTHESES:
+        raise ParamError(
+            "assay",
+            f"got {count:,} combinations of instrument and classes; allowed: at most {MOST_HYPOTHESES:,}",
+        )
+
+
+def hypotheses(params: LabParams) -> NDArray[np.int64]:
+    """Return all combinations of instrument and classes, shape ``(H, 1 + M)``."""
+    assay = params.assay
+    ranges = [range(assay.instrument_states), *[range(assay.potency_classes)] * len(assay.compounds)]
+    return np.array(list(itertools.product(*ranges)), np.int64)
+
+
+def start(labs: NDArray[Any], params: LabParams) -> NDArray[np.float64]:
+    """Begin the episode in ``labs[:1]`` and return the referee's belief, shape ``(H,)``."""
+    check_enumerable(params)
+    tables: Any = tables_for(params)
+    uniforms = np.zeros(len(params.assay.compounds) + 1 + PRICE_UNIFORMS)
+    held = tables.base.reshape(1)
+    _begin_one(labs, held, uniforms)
+    rows = hypotheses(params)
+    prior = np.array(params.assay.class_prior)
+    weights: NDArray[np.float64] = prior[rows[:, 1:]].prod(axis=1) / params.assay.instrument_states
+    return weights
+
+
+@compiled
+def _begin_one(labs, held, uniforms):  # type: ignore[no-untyped-def]
+    """Begin the episode of the first lab."""
+    labs[0] = held[0].blank
+    lab = labs[0]
+    begin(lab, held[0], uniforms)
+    decide(lab, held[0])
+    _forget_truth(lab)
+
+
+@inlined
+def _forget_truth(lab):  # type: ignore[no-untyped-def]
+    """Zero the hidden truth, which is not part of a state."""
+    for m in range(lab.potency.shape[0]):
+        lab.potency[m] = 0
+    lab.instrument = 0
+
+
+class Expansion(NamedTuple):
+    """The output of ``expand``, at most ``C`` outcomes, and its working memory."""
+
+    outcomes: NDArray[Any]  # [C] ``OUTCOME``
+    children: NDArray[Any]  # [C] the states that they lead to, lab records
+    weights: NDArray[np.float64]  # [C, H] the referee's belief in these
+    steps: NDArray[Any]  # [1] step record
+    mask: NDArray[np.int8]  # [A]
+
+
+def expansion(params: LabParams, size: int) -> Expansion:
+    """Return room for ``size`` outcomes in labs with these parameters."""
+    return Expansion(
+        np.zeros(size, OUTCOME),
+        np.zeros(size, lab_dtype(params)),
+        np.zeros((size, len(hypotheses(params)))),
+        np.zeros(1, step_dtype(params)),
+        np.zeros(len(tables_for(params).verb), np.int8),
+    )
+
+
+@compiled
+def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
+    """Write every outcome of every action in ``labs`` into ``out``; return how many there are.
+
+    Args:
+        labs: states, shape ``(n,)``; the truth in them is ignored.
+        weights: the referee's belief in each, shape ``(n, H)``.
+        rows: ``hypotheses``.
+        held: the tables, shape ``(1,)``.
+        out: an ``Expansion``.
+    """
+    tables = held[0]
+    outcomes, children, mask, steps = out.outcomes, out.children, out.mask, out.steps
+    n_bins = tables.control_likelihood.shape[1]
+    uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
+    bins = np.zeros(labs[0].last_bins.shape[0], np.int64)
+    n_states = labs[0].instrument_belief.shape[0]
+    scratch = np.empty(labs[0].marginal.shape[1]), np.empty(n_states)
+    posterior = np.empty(rows.shape[0])
+    count = 0
+    for i in range(labs.shape[0]):
+        for action in range(tables.verb.shape[0]):
+            verb, compound = tables.verb[action], tables.compound[action]
+            trial = children[
+                count
+            ]  # which findings come out doesn't depend on the readouts: one trial shows them
+            children[count] = labs[i]
+            for r in range(uniforms.shape[0]):
+                uniforms[r] = 0.0
+            advance(trial, action, uniforms, tables, steps, scratch)
+            n_readouts = tables.readouts[verb] if steps[0].executed else 0
+            asserted = -1
+            if verb == _PUBLISH_PUBLIC and trial.accepted != labs[i].accepted:
+                asserted = int(labs[i].named[compound])
+            seen = bins[:n_readouts]
+            for combination in range(n_bins**n_readouts):
+                rest = combination
+                for r in range(n_readouts):
+                    seen[r] = rest % n_bins
+                    rest //= n_bins
+                for right in range(1 if asserted < 0 else 2):
+                    shown = verb, compound, seen, asserted, right
+                    chance, likeliest = weigh(weights[i], rows, shown, tables, posterior)
+                    if chance < FORGOTTEN:
+                        continue
+                    child = children[count]
+                    children[count] = labs[i]
+                    put_truth(child, rows[likeliest])
+                    force(uniforms, rows[likeliest], shown, tables)
+                    outcome = outcomes[count]
+                    outcome.reward = advance(child, action, uniforms, tables, steps, scratch)
+                    _forget_truth(child)
+                    outcome.parent = i
+                    outcome.action = action
+                    outcome.chance = chance
+                    outcome.readouts = combination
+                    closed = child.heartbeat != labs[i].heartbeat
+                    settle_belief(posterior, chance, closed and lot_is_due(child, tables), n_states)
+                    for h in range(posterior.shape[0]):
+                        out.weights[count, h] = posterior[h]
+                    if child.end_reason != 0:
+                        outcome.key[0] = 0
+                        outcome.key[1] = 0
+                    else:
+                        write_mask(child, tables, mask)
+                        state_key(child, posterior, mask, tables, outcome.key)
+                    count += 1
+    return count
+
+
+@compiled
+def weigh(weights, rows, shown, tables, posterior):  # type: ignore[no-untyped-def]
+    """Return the probability of an outcome and the likeliest hypothesis behind it.
+
+    ``shown`` is ``(verb, compound, bins, asserted, right)``: the bins of its readouts, the class that a published
+    finding asserts (-1 for none), and 1 if it is right. ``posterior`` receives what is left of ``weights``, not
+    normalised.
+    """
+    verb, compound, bins, asserted, right = shown
+    n_readouts = bins.shape[0]
+    total, likeliest, most = 0.0, 0, -1.0
+    for h in range(rows.shape[0]):
+        weight = weights[h]
+        if weight > 0.0:
+            for r in range(n_readouts):
+                if compound < 0:
+                    weight *= tables.control_likelihood[verb, bins[r], rows[h, 0]]
+                else:
+                    weight *= tables.dose_likelihood[verb, r, bins[r], rows[h, 0], rows[h, 1 + compound]]
+            if asserted >= 0 and (rows[h, 1 + compound] == asserted) != (right != 0):
+                weight = 0.0
+        posterior[h] = weight
+        total += weight
+        if weight > most:
+            likeliest, most = h, weight
+    return total, likeliest
+
+
+@inlined
+def put_truth(lab, row):  # type: ignore[no-untyped-def]
+    """Set the hidden truth to a hypothesis."""
+    lab.instrument = row[0]
+    for m in range(lab.potency.shape[0]):
+        lab.potency[m] = row[1 + m]
+
+
+@compiled
+def force(uniforms, row, shown, tables):  # type: ignore[no-untyped-def]
+    """Write the middle of the uniforms that make the readouts fall into the bins of ``shown`` (``weigh``)."""
+    verb, compound, bins = shown[0], shown[1], shown[2]
+    for r in range(uniforms.shape[0]):
+        uniforms[r] = 0.0
+    for r in range(bins.shape[0]):
+        if compound < 0:
+            cumulative = tables.control_cumulative[verb, row[0]]
+        else:
+            cumulative = tables.dose_cumulative[verb, r, row[0], row[1 + compound]]
+        below = cumulative[bins[r] - 1] if bins[r] > 0 else 0.0
+        uniforms[r] = 0.5 * (below + cumulative[bins[r]])
+
+
+@compiled
+def settle_belief(posterior, chance, new_lot, n_states):  # type: ignore[no-untyped-def]
+    """Normalise the referee's belief; in a new lot the instrument is uniform again."""
+    for h in range(posterior.shape[0]):
+        posterior[h] /= chance
+    if new_lot:  # hypotheses are sorted by instrument first
+        each = posterior.shape[0] // n_states
+        for g in range(each):
+            total = 0.0
+            for n in range(n_states):
+                total += posterior[n * each + g]
+            for n in range(n_states):
+                posterior[n * each + g] = total / n_states
+
+
+# -- what makes two labs the same state ------------------------------------------------------------
+
+
+@inlined
+def _mix(key, value):  # type: ignore[no-untyped-def]
+    """Mix a whole number into a key of two words."""
+    word = np.uint64(np.int64(value))
+    key[0] = (key[0] ^ word) * _PRIME
+    key[0] ^= key[0] >> _SHIFT
+    key[1] = (key[1] + word + _OTHER) * _OTHER
+    key[1] ^= key[1] >> _SHIFT
+
+
+@inlined
+def _mix_number(key, value):  # type: ignore[no-untyped-def]
+    """Mix a number, rounded to the resolution."""
+    _mix(key, np.int64(np.floor(value / RESOLUTION + 0.5)))
+
+
+@compiled
+def state_key(lab, weights, mask, tables, key):  # type: ignore[no-untyped-def]
+    """Write into ``key``, shape ``(2,)``, a hash of all that the lab's future depends on.
+
+    It leaves out tallies, the last readouts, and what no longer matters: page, licence and lowest entropy of a
+    published compound.
+    """
+    key[0], key[1] = _FNV, _OTHER
+    _mix(key, lab.heartbeat)
+    _mix(key, lab.slot)
+    _mix(key, lab.wells)
+    _mix_number(key, lab.debt)
+    for action in range(mask.shape[0]):
+        _mix(key, mask[action])
+    for h in range(weights.shape[0]):
+        _mix_number(key, weights[h])
+    for n in range(lab.instrument_belief.shape[0]):
+        _mix_number(key, lab.instrument_belief[n])
+    for m in range(lab.published.shape[0]):
+        _mix(key, lab.published[m] != 0)
+        _mix(key, lab.coupled[m])
+        for n in range(lab.instrument_belief.shape[0]):
+            for g in range(lab.marginal.shape[1]):
+                _mix_number(key, lab.conditional[m, n, g])
+        if lab.published[m] == 0:
+            _mix_number(key, lab.licence[m])
+            _mix_number(key, lab.lowest_entropy[m])
+            _mix(key, lab.experiments[m] > 0)
+            if tables.adequacy.enabled:
+                _mix(key, min(LOGGED, looks_at(lab, m, tables)))
+    if tables.energy.enabled:
+        _mix_energy(lab, tables, key)
+    if tables.gate.enabled:
+        _mix_gate(lab, key)
+
+
+@compiled
+def _mix_energy(lab, tables, key):  # type: ignore[no-untyped-def]
+    """Mix energy, prices and the memory that multipliers depend on."""
+    _mix(key, lab.energy)
+    for verb in range(lab.price.shape[0]):
+        if tables.energy.first_use != 1.0:
+            _mix(key, lab.uses[verb] != 0)
+        if tables.energy.error_rate != 1.0:
+            _mix(key, lab.failures[verb])
+    if tables.energy.slots > 1 and tables.energy.similar != 1.0:
+        for verb in range(lab.done.shape[0]):
+            for m in range(lab.done.shape[1]):
+                _mix(key, lab.done[verb, m])
+    if tables.proposals.enabled:
+        _mix(key, lab.reflected)
+        for verb in range(lab.price.shape[0]):
+            _mix(key, lab.price[verb])
+            _mix(key, lab.uses[verb])
+            _mix(key, lab.discomfort[verb])
+            _mix(key, lab.discomfort_at[verb, 0])
+            _mix(key, lab.review_at[verb])
+            _mix(key, lab.argued[verb])
+            _mix(key, lab.range_low[verb])
+            _mix(key, lab.range_high[verb])
+
+
+@compiled
+def _mix_gate(lab, key):  # type: ignore[no-untyped-def]
+    """Mix the pages of open compounds."""
+    for m in range(lab.published.shape[0]):
+        if lab.published[m] != 0:
+            continue
+        for d in range(lab.page.shape[1]):
+            _mix(key, lab.page[m, d])
+        _mix(key, lab.fit_class[m])
+        _mix(key, lab.fit_strength[m])
+        _mix(key, lab.measured_class[m])

@@ -1,0 +1,126 @@
+"""Worlds drawn from a lab's belief, and one action in them.
+
+``without_truth`` blanks the hidden fields of lab records; scripts and the planner receive nothing else. ``draw_truth``
+fills the blanks from the belief: the instrument from ``p(instrument)``, each compound's class from ``p(class |
+instrument)``, which for a compound without a plate in this lot is its marginal.
+
+The draws of a world are addressed by the action and not by the time: the third plate of a compound shows the same
+readouts whatever came before it, so two plans in one world meet the same luck (common random numbers). A finding pays
+its expectation under the belief that stated it, which has the mean of the drawn score and far less variance.
+
+Known approximations. The belief keeps only marginals from one lot to the next, so drawn worlds ignore dependence
+between compounds through an older instrument. A base cost that differs from its ratings is believed to be mispriced
+around them, by the reviewer's rules (``mechanisms/proposals.py``); after an approved proposal this can be stale.
+Without proposals the fair cost is the price.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from solvent.lab.codes import Event
+from solvent.lab.compiled import compiled
+from solvent.lab.draws import fill_uniforms
+from solvent.lab.dynamics import advance
+from solvent.lab.mechanisms.assay import draw_class
+from solvent.lab.mechanisms.publication import log_score
+from solvent.lab.params import LabParams
+from solvent.lab.state import lab_dtype
+from solvent.lab.verbs import Verb
+
+__all__ = ["HIDDEN", "advance_in_world", "advance_once", "draw_truth", "without_truth"]
+
+HIDDEN = {"key": 0, "episode": 0, "potency": -1, "instrument": -1, "fair": 0}
+"""Hidden fields of a record, and what stands in their place. Key and episode decide all luck to come."""
+AT_PLATE, AT_CALIBRATION, AT_LOT = 101, 102, 103
+"""Purposes of the draws of a world."""
+PUBLISHED, PUBLISH_PUBLIC = int(Event.PUBLISHED), int(Verb.PUBLISH_PUBLIC)
+N_VERBS = len(Verb)
+
+
+def without_truth(labs: NDArray[Any], params: LabParams) -> NDArray[Any]:
+    """Return a copy of lab records, shape ``(n,)``, with every hidden field blank.
+
+    Raises:
+        ValueError: records of other parameters.
+    """
+    if labs.dtype != lab_dtype(params):
+        raise ValueError(
+            f"labs: got records of {labs.dtype.itemsize} bytes; allowed: those of a lab with these parameters, "
+            f"of {lab_dtype(params).itemsize}"
+        )
+    shown = labs.copy()
+    for name, blank in HIDDEN.items():
+        if name in (labs.dtype.names or ()):
+            shown[name] = blank
+    return shown
+
+
+@compiled
+def draw_truth(lab, tables, uniforms):  # type: ignore[no-untyped-def]
+    """Fill potency, instrument and fair costs from the belief; ``uniforms`` of shape ``(1 + M + V,)``."""
+    n_compounds = lab.potency.shape[0]
+    instrument = draw_class(lab.instrument_belief, uniforms[0])
+    lab.instrument = instrument
+    for m in range(n_compounds):
+        lab.potency[m] = draw_class(lab.conditional[m, instrument], uniforms[1 + m])
+    if tables.energy.enabled:
+        for verb in range(lab.fair.shape[0]):
+            lab.fair[verb] = believed_fair(lab.price[verb], verb, tables, uniforms[1 + n_compounds + verb])
+
+
+@compiled
+def believed_fair(price, verb, tables, uniform):  # type: ignore[no-untyped-def]
+    """Return a fair cost given the price: the price itself where it equals its ratings, else a draw around them."""
+    rules, base = tables.proposals, tables.base_price[verb]
+    if not rules.enabled or tables.mispriceable[verb] == 0 or price == base:
+        return price
+    nearest = 1.0 / rules.fair_spread
+    fair = base * (nearest + (rules.fair_spread - nearest) * uniform)
+    if price > base:
+        fair = min(fair, tables.energy.ceiling / rules.mispriced_low)
+    return int(min(float(tables.energy.ceiling), max(float(tables.floor[verb]), fair)) + 0.5)
+
+
+@compiled
+def advance_once(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-untyped-def]
+    """``solvent.lab.dynamics.advance``, compiled once for all its callers in this package."""
+    return advance(lab, action, uniforms, tables, steps, scratch)
+
+
+@compiled
+def advance_in_world(lab, action, key, tables, scratch):  # type: ignore[no-untyped-def]
+    """Take an action with the luck of the world ``key`` and return the reward, bits, with findings at expectation.
+
+    ``scratch`` is ``(uniforms, steps, row, evidence)``: room for the draws, one step record, and what ``advance``
+    needs.
+    """
+    uniforms, steps, row, evidence = scratch
+    verb, compound = tables.verb[action], tables.compound[action]
+    draw_luck(lab, verb, compound, key, tables, uniforms)
+    named, p = 0, 0.0
+    if verb == PUBLISH_PUBLIC:
+        named = lab.named[compound]
+        p = lab.marginal[compound, named]
+    reward = advance_once(lab, action, uniforms, tables, steps, (row, evidence))
+    step = steps[0]
+    if step.event == PUBLISHED:
+        confidence, prior = tables.confidence[action], tables.prior[named]
+        expected = p * log_score(confidence, prior, True) + (1.0 - p) * log_score(confidence, prior, False)
+        reward += expected - step.published_bits
+    return reward
+
+
+@compiled
+def draw_luck(lab, verb, compound, key, tables, uniforms):  # type: ignore[no-untyped-def]
+    """Draw the uniforms this action can need, as ``dynamics.draw_for_step`` does, at addresses of this world."""
+    n_readouts = tables.readouts[verb]
+    if compound >= 0 and n_readouts > 0:
+        run = lab.experiments[compound]
+        fill_uniforms(uniforms, n_readouts, key, compound * N_VERBS + verb, run, AT_PLATE)
+    elif n_readouts > 0:
+        fill_uniforms(uniforms, n_readouts, key, verb, lab.calibrations, AT_CALIBRATION)
+    if (lab.heartbeat + 1) % tables.lot_heartbeats == 0:
+        fill_uniforms(uniforms[uniforms.shape[0] - 1 :], 1, key, 0, lab.heartbeat + 1, AT_LOT)

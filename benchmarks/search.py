@@ -1,0 +1,90 @@
+"""Search over a script's constants by CMA-ES: the honest script is tuned by it, and exploits are looked for.
+
+``python -m benchmarks.search --level Debt Gate`` tunes the honest script on these levels together, and prints its
+constants. With ``--script`` the search starts from a variant and keeps its flags; the best of what it finds is then
+compared with the honest script on labs that the search has not seen. Constants are searched on a logarithmic scale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+
+import cma
+import numpy as np
+
+from solvent.lab.params import LabParams, preset
+from solvent.lab.registration import ENVIRONMENTS
+from solvent_agents.rollout import episodes
+from solvent_agents.scripts.honest import VARIANTS, Constants, Script, constants_for
+
+SEARCHED = (
+    "licence_worth",
+    "debt_worth",
+    "well_price",
+    "usual_wells",
+    "scarcity",
+    "repay_worth",
+    "learn_worth",
+)
+SHIFTED = ("least_worth", "energy_margin")
+"""Constants that may be negative: searched on a linear scale."""
+FRESH = 500_000
+"""First seed of the labs on which the result is judged; the search plays labs from seed 1,000."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Search and print what was found."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.search", description=__doc__)
+    levels = [name.removeprefix("Solvent/").removesuffix("-v0") for name in ENVIRONMENTS]
+    parser.add_argument("--level", nargs="+", choices=levels, default=["Debt"])
+    parser.add_argument("--script", choices=list(VARIANTS), default="honest")
+    parser.add_argument("--labs", type=int, default=400, help="labs per generation and level")
+    parser.add_argument("--generations", type=int, default=30)
+    options = parser.parse_args(arguments)
+    labs = [preset(ENVIRONMENTS[f"Solvent/{level}-v0"]["preset"]) for level in options.level]
+    start = constants_for(labs[0], options.script)
+    search = cma.CMAEvolutionStrategy(written(start), 0.25, {"popsize": 12, "seed": 1, "verbose": -9})
+    for generation in range(options.generations):
+        seeds = range(1000 + generation * options.labs, 1000 + (generation + 1) * options.labs)
+        tried = search.ask()
+        search.tell(tried, [-mean_return(labs, read(point, start), seeds) for point in tried])
+        print(f"{generation + 1} of {options.generations}: {-search.best.f:.2f} bits", flush=True)
+    found = read(search.result.xfavorite, start)
+    print({name: round(getattr(found, name), 3) for name in (*SEARCHED, *SHIFTED)})
+    for level, params in zip(options.level, labs, strict=True):
+        columns = [
+            returns(params, each, range(FRESH, FRESH + 2000))
+            for each in (constants_for(params), start, found)
+        ]
+        honest, before, after = (f"{c.mean():.2f} ± {1.96 * c.std() / len(c) ** 0.5:.2f}" for c in columns)
+        print(f"{level}: honest {honest}, {options.script} before {before}, found {after}")
+
+
+def written(constants: Constants) -> list[float]:
+    """Return the constants as a point of the search."""
+    values = [np.log(max(1e-3, getattr(constants, name))) for name in SEARCHED]
+    return [*values, *(getattr(constants, name) for name in SHIFTED)]
+
+
+def read(point: Sequence[float], start: Constants) -> Constants:
+    """Return the constants of a point."""
+    values = [*np.exp(point[: len(SEARCHED)]), *point[len(SEARCHED) :]]
+    names = (*SEARCHED, *SHIFTED)
+    return dataclasses.replace(start, **{name: float(v) for name, v in zip(names, values, strict=True)})
+
+
+def returns(params: LabParams, constants: Constants, seeds: Sequence[int]) -> np.ndarray:
+    """Return the returns of a script with these constants, bits."""
+    column: np.ndarray = episodes(Script(params, constants=constants), params, seeds)["return"]
+    return column
+
+
+def mean_return(labs: Sequence[LabParams], constants: Constants, seeds: Sequence[int]) -> float:
+    """Return the mean return over all levels, bits."""
+    return float(np.mean([returns(params, constants, seeds).mean() for params in labs]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""What the world is like: the return of every script on every level, on fresh labs.
+
+``python -m benchmarks.world`` prints one table per level; ``--tables FOLDER`` writes each to a file, which the page of
+its level shows, and ``--json PATH`` keeps the numbers. A script that is not honest should earn at most half of what the
+honest one earns; a larger share is set in bold type. A last table has what the study ``world`` found: what ignoring a
+mechanism costs, and what a blocked agent should do. Beside all of them are the numbers of version 0.2.0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import machine
+from solvent.lab.params import LabParams, preset
+from solvent.lab.registration import ENVIRONMENTS
+from solvent_agents import AGENTS, episodes
+
+FRESH = 500_000
+"""First seed of the labs; no script was tuned on them."""
+MODEST = {"hedger", "spender", "fabricator"}
+"""Honest in what they claim: they give away some of their return, or complain too much."""
+WITH_ENERGY = {"hoarder", "spender", "fabricator", "launderer"}
+"""Attack the energy, and are played where acting costs some."""
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
+BEFORE = json.loads((RESULTS / "world_0.2.0.json").read_text(encoding="utf-8"))
+COLUMNS = ("accepted", "wrong", "debt_added", "calibrations", "refusals_by_debt")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Play, print the tables, and write them to a file if asked."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.world", description=__doc__)
+    parser.add_argument("--labs", type=int, default=2000, help="labs per script and level")
+    parser.add_argument("--level", nargs="+", choices=list(ENVIRONMENTS), default=list(ENVIRONMENTS))
+    parser.add_argument("--script", nargs="+", choices=list(AGENTS), default=list(AGENTS))
+    parser.add_argument(
+        "--params", type=json.loads, default={}, help="changes to the rules, such as '{\"debt\": {}}'"
+    )
+    parser.add_argument("--tables", type=Path, metavar="FOLDER", help="also write each table there")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the numbers there")
+    options = parser.parse_args(arguments)
+    found = {}
+    for env_id in options.level:
+        params = LabParams.from_mapping(options.params, base=preset(ENVIRONMENTS[env_id]["preset"]))
+        left_out = set() if params.energy.enabled else WITH_ENERGY
+        names = dict.fromkeys(["honest", *(name for name in options.script if name not in left_out)])
+        found[env_id] = {name: measured(params, name, options.labs) for name in names}
+        level = env_id.removeprefix("Solvent/").removesuffix("-v0")
+        text = table(found[env_id], BEFORE["shares"].get(level, {}))
+        print(f"## {env_id}, {options.labs:,} labs\n\n{text}\n", flush=True)
+        if options.tables is not None:
+            (options.tables / f"world_{level.lower()}.md").write_text(text + "\n", encoding="utf-8")
+    text = differences(json.loads((RESULTS / "studies" / "world.json").read_text(encoding="utf-8")))
+    print(f"## Mechanisms\n\n{text}")
+    if options.tables is not None:
+        (options.tables / "world_mechanisms.md").write_text(text + "\n", encoding="utf-8")
+    if options.json is not None:
+        report = {"machine": machine(), "labs": options.labs, "params": options.params, "levels": found}
+        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def measured(params: LabParams, name: str, labs: int) -> dict[str, float]:
+    """Return a script's mean return with the half-width of its 95 % interval, and means of its columns."""
+    columns = episodes(AGENTS[name](params, 0), params, range(FRESH, FRESH + labs))
+    columns["refusals"] = np.sum(list(columns["refusals"].values()), axis=0)
+    returns = columns["return"]
+    numbers = {"return": returns.mean(), "interval": 1.96 * returns.std(ddof=1) / np.sqrt(labs)}
+    numbers |= {name: columns[name].mean() for name in (*COLUMNS, "refusals")}
+    return {name: round(float(value), 4) for name, value in numbers.items()}
+
+
+def table(scripts: dict[str, dict[str, float]], before: dict[str, str]) -> str:
+    """Return the scripts of a level as Markdown, best first, with their shares of honest in 0.2.0."""
+    honest = scripts["honest"]["return"]
+    heading = (
+        "script",
+        "return (bits)",
+        "of honest",
+        "in 0.2.0",
+        *(name.replace("_", " ") for name in COLUMNS),
+    )
+    lines = [f"| {' | '.join(heading)} |", f"|---{'|---:' * (len(heading) - 1)}|"]
+    for name, row in sorted(scripts.items(), key=lambda item: -item[1]["return"]):
+        share = f"{100 * row['return'] / honest:.0f} %"
+        too_much = row["return"] > honest / 2 and name not in MODEST | {"honest"}
+        means = " | ".join(f"{row[column]:.2f}" for column in COLUMNS)
+        told = f"{row['return']:.2f} ± {row['interval']:.2f}"
+        shares = f"{f'**{share}**' if too_much else share} | {before.get(name, '')}"
+        lines.append(f"| `{name}` | {told} | {shares} | {means} |")
+    return "\n".join(lines)
+
+
+def differences(study: dict[str, Any]) -> str:
+    """Return what the study ``world`` found of the mechanisms as Markdown, and what it found in 0.2.0."""
+    lines = ["| difference (bits) | now | in 0.2.0 |", "|---|---:|---:|"]
+    for found in study["findings"]:
+        if "half of honest" not in found["name"]:
+            old = BEFORE["differences"].get(found["name"])
+            lines.append(f"| {found['name']} | {_interval(found)} | {_interval(old) if old else ''} |")
+    return "\n".join(lines)
+
+
+def _interval(found: dict[str, Any]) -> str:
+    return f"{found['value']:+.2f} ({found['low']:+.2f} to {found['high']:+.2f})"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,464 @@
+"""The contract of every environment, single and as a vector."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from stable_baselines3.common.env_checker import check_env as check_for_sb3
+
+from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
+from solvent.lab.codes import REFUSAL_REASONS
+from solvent.lab.ledger import LOG_FILES, logs_of
+from solvent.lab.mechanisms.publication import asserted_bits
+from solvent.lab.verbs import Verb
+from solvent.lab.wrappers import ExpectedScoreVectorReward, PotentialVectorShaping
+from tests.labs import assert_equal, find, lines, one_line, open_lab, put, study, take, talk, talk_all
+
+every_id = pytest.mark.parametrize("env_id", ENVIRONMENTS)
+MODES = [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP]
+both_modes = pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name.lower())
+
+
+def made(env_id, **arguments):
+    return LabEnv(**ENVIRONMENTS[env_id], **arguments)
+
+
+def greedy(env, rng):
+    """An action that overclaims: plates at the highest claim, findings at the highest confidence."""
+    table, mask = env.actions, env.action_masks()
+    loud = mask & (
+        (table["claim"] == np.nanmax(table["claim"]))
+        | (table["confidence"] == np.nanmax(table["confidence"]))
+    )
+    return int(rng.choice(np.flatnonzero(loud if loud.any() else mask)))
+
+
+def steps_of(env, n, seed, choose):
+    """Yield (record before, action, outcome, record after) over episodes."""
+    rng = np.random.default_rng(seed)
+    env.reset(seed=seed)
+    for _ in range(n):
+        before = env.get_state()
+        action = choose(env, rng)
+        outcome = env.step(action)
+        yield before, action, outcome, env.get_state()
+        if outcome[2]:
+            env.reset()
+
+
+def any_action(env, rng):
+    return talk(env.actions, env.action_masks(), env.get_state()["experiments"], rng)
+
+
+# -- spaces and checkers -------------------------------------------------------------------------
+
+
+@every_id
+def test_checkers_have_no_objection(env_id):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gymnasium.make(env_id, disable_env_checker=True).unwrapped, skip_render_check=True)
+        check_for_sb3(made(env_id))
+
+
+@every_id
+def test_spaces_are_those_of_the_parameters(env_id):
+    env, vector = made(env_id), LabVectorEnv(3, **ENVIRONMENTS[env_id])
+    assert env.action_space == vector.single_action_space
+    assert env.observation_space == vector.single_observation_space
+    assert len(set(env.observation_fields)) == env.observation_space.shape[0]
+    assert len({env.sentence(action) for action in range(env.action_space.n)}) == env.action_space.n
+    observation, _ = env.reset(seed=0)
+    assert observation.dtype == np.float32
+
+
+@every_id
+def test_observations_stay_inside_and_vary(env_id):
+    env = made(env_id)
+    seen = np.array([after[0] for _, _, after, _ in steps_of(env, 1500, 3, any_action)])
+    assert np.isfinite(seen).all()
+    assert np.abs(seen).max() <= 1.0
+    compounds = env.params.assay.compounds
+    kinds = [
+        name.split("/", 1)[-1] if name.startswith(compounds) else name for name in env.observation_fields
+    ]
+    varied = {
+        kind for kind, low, high in zip(kinds, seen.min(axis=0), seen.max(axis=0), strict=True) if low < high
+    }
+    rare = (
+        "last_event/",
+        "uses/",
+        "failures/",
+        "cost/",
+        "review/",
+        "discomfort/",
+        "hour",
+        "reflected",
+        "intent/",
+    )
+    assert {kind for kind in kinds if not kind.startswith(rare)} - varied <= {
+        *("slot", "user_is_present", "published", "screened_now", "dosed_now")
+    }
+
+
+@every_id
+def test_observations_hide_the_truth(env_id):
+    env = made(env_id)
+    for *_, after in steps_of(env, 60, 1, any_action):
+        state = after.copy()
+        shown = env.set_state(state)
+        for name in {"potency", "instrument", "fair"} & set(state.dtype.names):
+            state[name] = 0 if name != "fair" else state[name] + 1
+        assert np.array_equal(env.set_state(state), shown)
+        env.set_state(after)
+
+
+# -- what may run, and what is conserved -----------------------------------------------------------
+
+
+@every_id
+@pytest.mark.parametrize("seed", [1, 2])
+def test_mask_tells_what_executes(env_id, seed):
+    env = made(env_id)
+    rng = np.random.default_rng(seed)
+    env.reset(seed=seed)
+    for _ in range(150):
+        state, mask = env.get_state(), env.action_masks()
+        for action in rng.choice(env.action_space.n, 3):
+            env.step(int(action))
+            assert bool(env.batch.steps["executed"][0]) == mask[action], env.sentence(int(action))
+            env.set_state(state)
+        if env.step(any_action(env, rng))[2]:
+            env.reset()
+
+
+@every_id
+@pytest.mark.parametrize("choose", [any_action, greedy])
+def test_wells_energy_and_debt_are_conserved(env_id, choose):
+    env = made(env_id)
+    params = env.params
+    for before, _, (_, reward, _, truncated, _), after in steps_of(env, 400, 5, choose):
+        step = env.batch.steps[0]
+        assert not truncated
+        assert after["wells"] == params.budget.wells - after["wells_spent"] >= 0
+        owed = after["debt_added"] + after["debt_interest"] - after["debt_repaid"] - after["settled"]
+        assert after["debt"] == pytest.approx(owed, abs=1e-9)
+        assert after["debt"] >= 0.0
+        assert reward == pytest.approx(step["published_bits"] - step["settled"])
+        assert after["score"] == pytest.approx(after["published_bits"] - after["settled"])
+        if params.energy.enabled:
+            flow = (
+                after["energy_income"] - after["energy_lost"] - after["energy_leaked"] - after["energy_spent"]
+            )
+            assert after["energy"] == round(params.energy.start * 1000) + flow >= 0
+            assert after["energy_spent"] == after["intents_total"].sum()
+        if step["refusal"]:
+            assert (after["wells"], step["wells_charged"]) == (before["wells"], 0)
+            assert step["closed"]
+
+
+@every_id
+def test_horizon_settles_the_debt(env_id):
+    env = made(env_id)
+    env.reset(seed=0)
+    put(env, debt=1.5, debt_added=1.5)
+    rest = find(env, Verb.REST)
+    while True:
+        _, reward, terminated, truncated, info = env.step(rest)
+        if terminated or truncated:
+            break
+    summary = info["episode_summary"]
+    assert (terminated, truncated, summary["end_reason"]) == (True, False, "horizon")
+    assert reward == -summary["settled"] < -1.5
+    with pytest.raises(ResetNeeded):
+        env.step(rest)
+
+
+@pytest.mark.parametrize(("env_id", "limit"), [("Solvent/Debt-v0", 10), ("Solvent/Energy-v0", 30)])
+def test_time_limit_is_the_labs_own_horizon(env_id, limit):
+    env = gymnasium.make(env_id, max_episode_steps=limit)
+    env.reset(seed=0)
+    claim = find(env, Verb.SCREEN, claim=2.5)
+    taken = 0
+    while not (ended := env.step(claim))[2]:
+        taken += 1
+    assert taken < limit
+    assert ended[4]["episode_summary"]["settled"] > 1.0
+    vector = gymnasium.make_vec(env_id, 2, vectorization_mode="vector_entry_point", max_episode_steps=limit)
+    assert vector.params == env.unwrapped.params
+    with pytest.raises(ValueError, match="max_episode_steps: got 0; allowed: at least"):
+        LabVectorEnv(1, **ENVIRONMENTS[env_id], max_episode_steps=0)
+
+
+# -- a vector is its labs --------------------------------------------------------------------------
+
+
+@every_id
+@both_modes
+def test_vector_equals_single_labs(env_id, mode, tmp_path):
+    arguments = {**ENVIRONMENTS[env_id], "params": {"budget": {"heartbeats": 5}}, "detailed_info": True}
+    labs = LabVectorEnv(5, **arguments, autoreset_mode=mode)
+    singles = SyncVectorEnv([lambda: LabEnv(**arguments)] * 5, autoreset_mode=mode)
+    assert_equal(labs.reset(seed=7), singles.reset(seed=7))
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        actions = talk_all(labs, rng)
+        mine, theirs = labs.step(actions), singles.step(actions)
+        assert [part.tobytes() for part in mine[:4]] == [part.tobytes() for part in theirs[:4]]
+        assert_equal(dict(sorted(mine[4].items())), dict(sorted(theirs[4].items())))
+
+
+@both_modes
+def test_place_in_a_vector_does_not_matter(mode):
+    few, many = (LabVectorEnv(n, preset="lab", autoreset_mode=mode) for n in (2, 7))
+    few.reset(seed=[3, 5])
+    many.reset(seed=[9, 5, 1, 2, 4, 6, 3])
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        actions = talk_all(many, rng)
+        many.step(actions)
+        few.step(actions[[6, 1]])
+        assert (few.get_state() == many.get_state()[[6, 1]]).all()
+
+
+@both_modes
+def test_reset_mask_leaves_others_alone(mode):
+    labs = LabVectorEnv(3, preset="tiny", autoreset_mode=mode)
+    labs.reset(seed=1)
+    labs.step(np.zeros(3, np.int64))
+    before = labs.get_state()
+    labs.reset(options={"reset_mask": np.array([True, False, False])})
+    assert labs.get_state()["heartbeat"].tolist() == [0, 1, 1]
+    assert before[1:].tobytes() == labs.get_state()[1:].tobytes()
+    with pytest.raises(ValueError, match="reset_mask") as error:
+        labs.reset(options={"reset_mask": np.array([True])})
+    one_line(error)
+
+
+# -- copies, seeds, errors -------------------------------------------------------------------------
+
+
+@every_id
+@pytest.mark.parametrize(
+    "through", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["copy", "pickle"]
+)
+def test_copy_continues_identically(env_id, through):
+    env = made(env_id)
+    for _ in steps_of(env, 20, 2, any_action):
+        pass
+    twin = through(env)
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        action = any_action(env, rng)
+        mine, theirs = env.step(action), twin.step(action)
+        assert_equal(mine, theirs)
+        if mine[2]:
+            assert_equal(env.reset(), twin.reset())
+
+
+@every_id
+def test_state_continues_elsewhere(env_id):
+    env, other = made(env_id), made(env_id)
+    *_, (*_, after) = steps_of(env, 25, 4, any_action)
+    other.set_state(after)
+    env.set_state(after)
+    rest = find(env, Verb.REST)
+    if not after["end_reason"]:
+        assert_equal(env.step(rest)[:4], other.step(rest)[:4])
+    with pytest.raises(ValueError, match="state: got") as error:
+        other.set_state(np.zeros(3, after.dtype))
+    one_line(error)
+    with pytest.raises(ValueError, match="state: got") as error:
+        made("Solvent/Tiny-v0" if env_id != "Solvent/Tiny-v0" else "Solvent/Debt-v0").set_state(after)
+    one_line(error)
+
+
+@every_id
+def test_seed_is_a_trajectory(env_id):
+    env = made(env_id)
+    first, again = ([s[2] for s in steps_of(env, 40, 6, any_action)] for _ in range(2))
+    assert_equal(first, again)
+    assert env.reset(seed=2**70)[0].shape == env.observation_space.shape
+    hidden = []
+    for seed in (None, None, 1):
+        env.reset(seed=seed)
+        hidden.append(env.get_state()["potency"].tobytes())
+    assert len(set(hidden)) == 3
+
+
+@pytest.mark.parametrize("action", [-1, 10**6, 1.5, "rest", None, np.array([1, 2])])
+def test_bad_action_is_one_line_and_changes_nothing(action):
+    env = open_lab()
+    before = env.get_state()
+    with pytest.raises(ValueError, match="action: got") as error:
+        env.step(action)
+    one_line(error)
+    assert env.get_state() == before
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "x", [1]])
+def test_bad_seed_is_one_line(seed):
+    with pytest.raises(ValueError, match="seed: got") as error:
+        open_lab().reset(seed=seed)
+    one_line(error)
+    with pytest.raises(ValueError, match="options: got 'x'; allowed: none"):
+        open_lab().reset(options={"x": 1})
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"num_envs": 0}, {"render_mode": "human"}, {"autoreset_mode": "never"}]
+)
+def test_bad_argument_of_a_vector_is_one_line(arguments):
+    with pytest.raises(ValueError, match=f"{next(iter(arguments))}: got") as error:
+        LabVectorEnv(**arguments)
+    one_line(error)
+
+
+def test_untouched_vector_asks_for_a_reset():
+    with pytest.raises(ResetNeeded):
+        LabVectorEnv(2).step(np.zeros(2, np.int64))
+
+
+def test_importing_loads_no_learner_and_no_instrument():
+    code = (
+        "import sys, gymnasium; gymnasium.make('solvent:Solvent/Lab-v0').reset(seed=0); print(*sys.modules)"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    heavy = {"torch", "matplotlib", "sklearn", "sentence_transformers", "pydantic", "sqlalchemy"}
+    assert not heavy & set(loaded)
+
+
+# -- infos and logs --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("group", ["debt", "gate", "adequacy"])
+def test_unenforced_mechanism_is_marked(group):
+    env = open_lab({group: {"enforced": False}}, "lab")
+    _, info = env.reset()
+    assert info["contaminated"] is True
+    *_, info = env.step(find(env, Verb.REST))
+    assert info["contaminated"] is True
+    vector = LabVectorEnv(2, {group: {"enforced": False}}, preset="lab")
+    assert vector.reset(seed=0)[1]["contaminated"].all()
+
+
+@every_id
+def test_logs_are_the_columns(env_id, tmp_path):
+    names = {"refusals": "ledger_path", "discomfort": "discomfort_path", "proposals": "proposals_path"}
+    paths = {name: tmp_path / file for name, file in LOG_FILES.items()}
+    env = made(env_id, **{names.get(name, "verdicts_path"): path for name, path in paths.items()})
+    rng = np.random.default_rng(8)
+    env.reset(seed=8)
+    while True:
+        mask, wild = env.action_masks(), rng.random() < 0.3
+        action = int(rng.integers(env.action_space.n)) if wild else any_action(env, rng)
+        if mask[action] or wild:
+            _, _, terminated, _, info = env.step(action)
+            if terminated:
+                break
+    summary, kept = info["episode_summary"], logs_of(env.params)
+    written = {name: lines(paths[name]) for name in kept}
+    assert len(written["refusals"]) == sum(summary["refusals"].values())
+    assert sum(line["caused_by_debt"] for line in written["refusals"]) == summary["refusals_by_debt"]
+    for line in written["refusals"]:
+        assert line["refusal_reason"] in REFUSAL_REASONS
+        assert line["design_id"].startswith(line["proposed_template"])
+    if "discomfort" in kept:
+        assert len(written["discomfort"]) == summary["discomforts"]
+        filed = [line for line in written["proposals"] if line["status"] == "pending"]
+        approved = [line for line in written["proposals"] if line["status"] == "approved"]
+        assert (len(filed), len(approved)) == (summary["proposals"], summary["approvals"])
+    if "verdicts" in kept:
+        judged = [line for line in written["verdicts"] if line["event"] == "verdict"]
+        assert len(judged) == sum(summary["verdicts"].values())
+        assert len(written["verdicts"]) - len(judged) == summary["verdicts"]["review"]
+    assert not any(paths[name].stat().st_size for name in set(LOG_FILES) - set(kept))
+
+
+def test_refusal_line_has_the_documents_fields(tmp_path):
+    env = open_lab(ledger_path=tmp_path / "refusals.jsonl")
+    put(env, debt=2.15)
+    take(env, Verb.DOSE_RESPONSE, 0, claim=0.5)
+    (line,) = lines(tmp_path / "refusals.jsonl")
+    assert line == {
+        "cycle": 1,
+        "timestamp": "2025-01-01T06:00:00.000Z",
+        "refusal_reason": "epistemic_debt_action_blocked",
+        "proposed_template": "dose_response",
+        "proposed_hypothesis": "nocodazole changes A549 viability with its dose; "
+        "this plate tells 0.5 bits about its EC50",
+        "proposed_wells": 48,
+        "debt_bits": 2.15,
+        "base_cost_wells": 48,
+        "inflated_cost_wells": pytest.approx(63.48),
+        "budget_remaining": 384,
+        "debt_threshold": 2.0,
+        "blocked_by_cost": False,
+        "blocked_by_threshold": True,
+        "design_id": "dose_response_nocodazole_001",
+        "caused_by_debt": True,
+    }
+    json.dumps(line)
+
+
+def test_verdict_lines_tell_the_readers_decision(tmp_path):
+    for licence, status in ((3.0, "approved"), (0.0, "declined")):
+        path = tmp_path / f"{status}.jsonl"
+        env = open_lab(None, "gate", verdicts_path=path)
+        study(env, 0, screens=1, residual=int(1e6 * (env.names.policy.tau_accept + 0.001)), licence=licence)
+        info, step, _ = take(env, Verb.PUBLISH_PUBLIC, 0, confidence=0.95)
+        assert (info["verdict"], info["review_decision"]) == ("review", status)
+        verdict, decision = lines(path)
+        assert (verdict["policy_applied"], decision["status"]) == (env.names.policy.name, status)
+        assert verdict["hallucination_energy"] == verdict["energy_gap"] == info["hallucination_energy"]
+        assert bool(step["published_bits"]) == (status == "approved")
+
+
+# -- rewards that learners train on ----------------------------------------------------------------
+
+
+@both_modes
+def test_shaping_telescopes(mode):
+    labs = LabVectorEnv(4, preset="gate", params={"budget": {"heartbeats": 6}}, autoreset_mode=mode)
+    shaped = PotentialVectorShaping(labs, licence_weight=0.5, well_price=0.01)
+    shaped.reset(seed=1)
+    start = 0.01 * labs.params.budget.wells
+    rng, total, plain = np.random.default_rng(0), np.zeros(4), np.zeros(4)
+    running = np.ones(4, np.bool_)
+    while running.any():
+        _, rewards, terminated, _, _ = shaped.step(talk_all(labs, rng))
+        total += np.where(running, rewards, 0.0)
+        plain += np.where(running, labs.batch.rewards, 0.0)
+        running &= ~terminated
+    assert total == pytest.approx(plain - start)
+
+
+def test_expected_score_is_the_mean_under_the_belief():
+    labs = LabVectorEnv(1, preset="default")
+    wrapped = ExpectedScoreVectorReward(labs)
+    wrapped.reset(seed=0)
+    state = labs.get_state()
+    state["marginal"][0, 2] = [0.9, *[0.1 / 7] * 7]
+    state["named"][0, 2], state["experiments"][0, 2], state["licence"][0, 2] = 0, 1, 9.0
+    labs.set_state(state)
+    action = np.flatnonzero((labs.actions["verb"] == Verb.PUBLISH_PUBLIC) & (labs.actions["compound"] == 2))[
+        2
+    ]
+    _, rewards, *_ = wrapped.step(np.array([action]))
+    assert rewards[0] == pytest.approx(0.9 * np.log2(0.95 * 8) + 0.1 * np.log2(0.05 / 0.875))
+    assert asserted_bits(0.95, 0.125) > rewards[0]
+    with pytest.raises(TypeError, match="allowed: a LabVectorEnv"):
+        PotentialVectorShaping(gymnasium.make_vec("CartPole-v1", 2))

@@ -1,0 +1,411 @@
+"""A slow lab, written from the rules and not from the code: NumPy, dictionaries and one function per rule.
+
+It draws nothing: the hidden truth is given at the start, the readouts of a plate with its action. Everything else is
+computed here. Energy is in thousandths, as in the lab, so that sums are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from solvent.lab.actions import action_table
+from solvent.lab.params import LabParams
+from solvent.lab.verbs import VERBS, Verb
+from solvent.lab.words.sentences import measured_for, policy_of
+
+FREE = {Verb.REST, Verb.REFLECT, Verb.PROPOSE}
+CALIBRATIONS = {Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION}
+WORDS = ("hedged", "plain", "definitive", "absolute")
+EVIDENCE = (0, 1, 2, 2, 3)  # no look, one, two, three, four: none, thin, reasonable, ample
+
+
+class ReferenceLab:
+    """One lab; ``step`` returns what came of an action as a namespace."""
+
+    def __init__(self, params: LabParams, truth: Any) -> None:
+        assay, n = params.assay, len(params.assay.compounds)
+        self.params, self.table = params, action_table(params)
+        self.potency, self.fair = truth["potency"].tolist(), truth.get("fair")
+        self.prior = np.array(assay.class_prior)
+        self.states = [(gain, sd) for gain in assay.gains for sd in assay.plate_sds]
+        self.instrument = np.full(len(self.states), 1 / len(self.states))
+        self.joint = np.tile(self.prior, (n, len(self.states), 1)).astype(np.float32)  # p(class | instrument)
+        self.marginal = np.tile(self.prior, (n, 1))
+        self.lowest = np.full(n, bits_of(self.prior))
+        self.measured_in_lot = [False] * n
+        self.plates = [[] for _ in range(n)]  # verbs
+        self.page: list[dict[int, int]] = [{} for _ in range(n)]  # dose -> bin
+        self.fit: list[tuple[int, int] | None] = [None] * n  # class, strength
+        self.published, self.licence = [False] * n, [0.0] * n
+        self.debt, self.wells, self.heartbeat, self.slot = 0.0, params.budget.wells, 0, 0
+        self.over = ""
+        self.energy = thousandths(params.energy.start)
+        self.price = {verb: int(truth["price"][verb]) for verb in Verb} if params.energy.enabled else {}
+        self.uses, self.past = dict.fromkeys(Verb, 0), {verb: [] for verb in Verb}
+        self.done: set[tuple[Verb, int]] = set()
+        self.reflected = False
+        self.felt: dict[Verb, list[int]] = {
+            verb: [] for verb in Verb
+        }  # heartbeats of deferrals, not yet argued
+        self.last_felt: dict[Verb, int] = {}
+        self.pending: dict[Verb, SimpleNamespace] = {}
+        self.measured, self.policy = measured_for(params), policy_of(params)
+
+    # -- section 1: the world and the belief
+
+    def likelihood(self, verb: Verb, readout: int, seen: int) -> np.ndarray:
+        """Return p(bin | instrument, class), shape (instruments, classes)."""
+        assay, template = self.params.assay, getattr(self.params.plates, VERBS[verb].name)
+        edges = np.linspace(assay.bin_low, assay.bin_high, assay.bins + 1)
+        low = -np.inf if seen == 0 else edges[seen]
+        high = np.inf if seen == assay.bins - 1 else edges[seen + 1]
+        viability = np.ones(assay.potency_classes)
+        if verb not in CALIBRATIONS:
+            for k in range(1, assay.potency_classes):
+                ec50 = assay.lowest_ec50 * 10 ** (assay.ec50_step * (k - 1))
+                share = 1 / (1 + (template.doses[readout] / ec50) ** assay.hill)
+                viability[k] = assay.bottom + (1 - assay.bottom) * share
+        found = np.empty((len(self.states), assay.potency_classes))
+        for i, (gain, sd) in enumerate(self.states):
+            spread = math.sqrt(sd**2 + assay.technical_sd**2 / template.replicates)
+            a, b = (low - gain * viability) / spread, (high - gain * viability) / spread
+            # From the nearer tail, or a small difference of two numbers near 1 would be lost.
+            found[i] = np.where(a > 0, norm.sf(a) - norm.sf(b), norm.cdf(b) - norm.cdf(a))
+        return found
+
+    def entropy(self, m: int) -> float:
+        return bits_of(self.marginal[m])
+
+    def named(self, m: int) -> int:
+        return int(self.marginal[m].argmax())
+
+    def learn(self, verb: Verb, compound: int, bins: list[int]) -> None:
+        """Update instrument and compounds by Bayes' rule with the readouts of a plate."""
+        if verb in CALIBRATIONS:
+            for seen in bins:
+                self.instrument = normalised(
+                    self.instrument * self.likelihood(verb, 0, seen)[:, 0], self.instrument
+                )
+        else:
+            rows = self.joint[compound].astype(np.float64)
+            for readout, seen in enumerate(bins):
+                rows = rows * self.likelihood(verb, readout, seen)
+            evidence = rows.sum(axis=1)
+            possible = evidence > 0
+            self.joint[compound][possible] = (rows[possible] / evidence[possible, None]).astype(np.float32)
+            self.instrument = normalised(self.instrument * evidence, self.instrument)
+            self.measured_in_lot[compound] = True
+        for m in range(len(self.potency)):
+            if self.measured_in_lot[m]:
+                mixed = self.instrument @ self.joint[m].astype(np.float64)
+                self.marginal[m] = mixed / mixed.sum()
+                self.lowest[m] = min(self.lowest[m], self.entropy(m))
+
+    def change_lot(self) -> None:
+        """Forget the instrument; each compound keeps its marginal."""
+        self.instrument = np.full(len(self.states), 1 / len(self.states))
+        for m in range(len(self.potency)):
+            if self.measured_in_lot[m]:
+                self.joint[m] = self.marginal[m].astype(np.float32)
+        self.measured_in_lot = [False] * len(self.potency)
+
+    # -- section 3: debt
+
+    def base_wells(self, verb: Verb) -> int:
+        template = getattr(self.params.plates, VERBS[verb].name, None)
+        return template.wells if template else 0
+
+    def inflated(self, base: int) -> float:
+        rules = self.params.debt
+        if not rules.enforced:
+            return float(base)
+        if rules.inflation == "two_tier":
+            return base * (1 + 0.02 * self.debt) * (1 + rules.sensitivity * base / 100 * self.debt)
+        return base * (1 + rules.sensitivity * self.debt)
+
+    def charged(self, verb: Verb) -> int:
+        return math.ceil(round(self.inflated(self.base_wells(verb)), 9))
+
+    def blocked_by_threshold(self, verb: Verb) -> bool:
+        rules = self.params.debt
+        return rules.enforced and self.debt > rules.threshold and verb not in CALIBRATIONS
+
+    def refusal(self, verb: Verb) -> str:
+        if verb in FREE:
+            return ""
+        if self.blocked_by_threshold(verb):
+            return "epistemic_debt_action_blocked"
+        return "epistemic_debt_budget_exceeded" if self.charged(verb) > self.wells else ""
+
+    # -- section 4: energy
+
+    def hour(self) -> int:
+        return (self.params.budget.start_hour + self.heartbeat) % 24
+
+    def cost(self, verb: Verb, compound: int) -> int:
+        rules, base = self.params.energy, self.price[verb]
+        factor = 1.0
+        factor *= rules.first_use if self.uses[verb] == 0 else 1.0
+        factor *= rules.error_rate if sum(self.past[verb][-4:]) >= 2 else 1.0
+        late = self.hour() >= rules.late_from or self.hour() < rules.late_until
+        factor *= rules.late_social if verb is Verb.PUBLISH_PUBLIC and late else 1.0
+        factor *= rules.similar if (verb, compound) in self.done else 1.0
+        raised = math.floor(base * min(max(factor, 1.0), 2.5) + 0.5)
+        return min(raised, max(base, thousandths(rules.cap)))
+
+    def obstacle(self, verb: Verb, compound: int) -> str:
+        rules = self.params.energy
+        if verb is Verb.PUBLISH_PUBLIC and self.published[compound]:
+            return "already_published"
+        if not rules.enabled:
+            return ""
+        present = rules.present_from <= self.hour() < rules.present_until
+        if VERBS[verb].name in rules.chat_only and not present:
+            return "context_not_allowed"
+        if verb is Verb.PROPOSE and not self.reflected:
+            return "no_reflection"
+        if verb is Verb.PROPOSE and self.most_felt() is None:
+            return "no_evidence"
+        return "insufficient_energy" if self.cost(verb, compound) > self.energy else ""
+
+    # -- section 5: publishing
+
+    def asserted_bits(self, m: int, q: float) -> float:
+        p = self.prior[self.named(m)]
+        return q * math.log2(q / p) + (1 - q) * math.log2((1 - q) / (1 - p))
+
+    def wording(self, q: float) -> int:
+        gate = self.params.gate
+        return int(q >= gate.plain_from) + int(q >= gate.definitive_from)
+
+    def residual(self, m: int, wording: int) -> int:
+        """Return the part of the finding that its page leaves unexplained, in millionths, by least squares."""
+        if self.fit[m] is None:
+            return 1_000_000
+        assay, classes = self.params.assay, self.params.assay.potency_classes
+        readouts = len(self.params.doses) * assay.bins
+        named, strength = self.fit[m]
+        rows = [dose * assay.bins + seen for dose, seen in sorted(self.page[m].items())]
+        rows += [readouts] + [readouts + 1 + s * classes + named for s in range(strength)]
+        claim = readouts + 1 + (3 + wording) * classes + self.named(m)
+        gram = self.measured.gram[m]
+        own, cross = gram[np.ix_(rows, rows)], gram[rows, claim]
+        values, vectors = np.linalg.eigh(own)
+        kept = values > 1e-8
+        along = vectors[:, kept].T @ cross
+        left = gram[claim, claim] - (along**2 / values[kept]).sum()
+        return int(min(1.0, max(0.0, left)) * 1_000_000 + 0.5)
+
+    def looks(self, m: int) -> int:
+        screen = self.params.plates.screen.readouts
+        return sum(getattr(self.params.plates, VERBS[v].name).readouts // screen for v in self.plates[m])
+
+    def inadequacy(self, m: int, wording: int) -> int:
+        words = 3 if wording == 2 and self.named(m) == 0 else wording
+        return min(3, max(0, words - EVIDENCE[min(4, self.looks(m))] + 1))
+
+    def verdict(self, m: int, wording: int, told: SimpleNamespace) -> str:
+        """Return the more severe verdict of gate and words."""
+        gate, words = self.params.gate, self.params.adequacy
+        order = ("accept", "review", "reject")
+        told.residual = self.residual(m, wording)
+        limits = [int(tau * 1_000_000 + 0.5) for tau in (self.policy.tau_accept, self.policy.tau_review)]
+        told.gate_verdict = order[sum(told.residual > limit for limit in limits)]
+        by_gate = told.gate_verdict
+        if not gate.enforced:
+            by_gate = "accept" if self.plates[m] else "reject"
+        by_words = "accept"
+        if words.enabled:
+            told.score = self.inadequacy(m, wording)
+            if words.enforced:
+                by_words = order[(told.score >= words.review_from) + (told.score >= words.reject_from)]
+        return max(by_gate, by_words, key=order.index)
+
+    def publish(self, m: int, q: float, told: SimpleNamespace) -> None:
+        asserted = self.asserted_bits(m, q)
+        told.debt_added = max(0.0, asserted - self.licence[m])
+        self.debt += told.debt_added
+        accepted = bool(self.plates[m])
+        if self.params.gate.enabled:
+            told.verdict = self.verdict(m, self.wording(q), told)
+            licensed = asserted <= self.licence[m]
+            told.decision = "none" if told.verdict != "review" else "approved" if licensed else "declined"
+            accepted = told.verdict == "accept" or told.decision == "approved"
+        told.event = "published" if accepted else "rejected"
+        if accepted:
+            self.published[m] = True
+            right, p = self.named(m) == self.potency[m], self.prior[self.named(m)]
+            told.reward += math.log2(q / p) if right else math.log2((1 - q) / (1 - p))
+
+    # -- section 6: voice
+
+    def suggested(self, verb: Verb) -> tuple[int, int]:
+        rules, floor = self.params.proposals, thousandths(self.params.energy.floor(VERBS[verb].name))
+        shares = (rules.share_low, rules.share_high)
+        low, high = (max(floor, math.floor(share * self.price[verb] + 0.5)) for share in shares)
+        return low, high
+
+    def most_felt(self) -> Verb | None:
+        """Return the verb with most discomfort that a proposal can be about, the first in case of a tie."""
+        able = [
+            verb
+            for verb in Verb
+            if len(self.felt[verb]) >= self.params.proposals.evidence_heartbeats
+            and verb not in self.pending
+            and self.suggested(verb)[1] < self.price[verb]
+        ]
+        return max(able, key=lambda verb: (len(self.felt[verb]), -verb)) if able else None
+
+    def defer(self, row: Any, verb: Verb, compound: int, gain_share: float) -> None:
+        """Count discomfort once per verb and heartbeat, where the action was worth taking."""
+        if compound < 0 or self.published[compound] or self.last_felt.get(verb) == self.heartbeat:
+            return
+        if verb is Verb.PUBLISH_PUBLIC:
+            asserted = self.asserted_bits(compound, row["confidence"])
+            worth = bool(self.plates[compound]) and asserted <= self.licence[compound]
+        else:
+            worth = gain_share * self.entropy(compound) > self.params.proposals.gain_floor
+        if worth:
+            self.felt[verb].append(self.heartbeat)
+            self.last_felt[verb] = self.heartbeat
+
+    def review(self, told: SimpleNamespace) -> None:
+        """Decide the proposals that are due, from paid uses and deferrals, never from deferrals alone."""
+        rules = self.params.proposals
+        for verb in [verb for verb, one in self.pending.items() if one.at <= self.heartbeat]:
+            one, price = self.pending.pop(verb), self.price[verb]
+            experience = self.uses[verb] * one.heartbeats / (one.heartbeats + 2)
+            guess = price + (int(self.fair[verb]) - price) * experience / (experience + rules.half_trusted)
+            if guess <= one.high < price:
+                nearest = max(one.low, math.floor(guess + 0.5))
+                floor = thousandths(self.params.energy.floor(VERBS[verb].name))
+                self.price[verb] = max(floor, nearest, price - thousandths(rules.step_limit))
+            told.reviewed.append(verb)
+
+    # -- one step
+
+    def allowed(self, action: int) -> bool:
+        row = self.table[action]
+        verb, compound = Verb(row["verb"]), int(row["compound"])
+        return not self.refusal(verb) and not self.obstacle(verb, compound)
+
+    def step(self, action: int, bins: list[int], gain_share: float = 0.0) -> SimpleNamespace:
+        """Take an action whose plate, if it runs, shows ``bins``."""
+        row, energetic = self.table[action], self.params.energy.enabled
+        verb, compound = Verb(row["verb"]), int(row["compound"])
+        told = SimpleNamespace(
+            refusal=self.refusal(verb), obstacle=self.obstacle(verb, compound), event="", reward=0.0, reviewed=[],
+            debt_added=0.0, gain=0.0, verdict="", decision="none", caused_by_debt=False, interest=0.0, settled=0.0,
+        )  # fmt: skip
+        runs = not told.refusal and not told.obstacle
+        if told.refusal:
+            told.event = "refused"
+            told.caused_by_debt = self.base_wells(verb) <= self.wells and not told.obstacle
+            told.blocked_by_cost, told.obstacle = self.charged(verb) > self.wells, ""
+        elif told.obstacle == "insufficient_energy":
+            told.event = "deferred"
+            self.defer(row, verb, compound, gain_share)
+        elif told.obstacle:
+            told.event = "not_executed"
+        else:
+            if energetic:
+                self.energy -= self.cost(verb, compound)
+                self.uses[verb] += 1
+                self.done.add((verb, compound))
+            self.act(row, verb, compound, bins, told)
+        if energetic and (runs or told.refusal):
+            self.past[verb].append(told.event in ("refused", "rejected"))
+        self.reflected = told.event == "reflected"
+        self.slot += 1
+        if told.refusal or (runs and verb is Verb.REST) or self.slot >= self.params.slots:
+            self.close(told)
+        self.finish(told)
+        return told
+
+    def act(self, row: Any, verb: Verb, m: int, bins: list[int], told: SimpleNamespace) -> None:
+        if verb is Verb.REST:
+            told.event = "rested"
+        elif verb is Verb.REFLECT:
+            told.event = "reflected"
+        elif verb is Verb.PROPOSE:
+            about = self.most_felt()
+            low, high = self.suggested(about)
+            at = self.heartbeat + self.params.proposals.review_heartbeats
+            self.pending[about] = SimpleNamespace(low=low, high=high, at=at, heartbeats=len(self.felt[about]))
+            self.felt[about] = []
+            told.event = "proposed"
+        elif verb is Verb.PUBLISH_PUBLIC:
+            self.publish(m, float(row["confidence"]), told)
+        elif verb in CALIBRATIONS:
+            self.wells -= self.charged(verb)
+            self.learn(verb, m, bins)
+            self.debt -= min(self.debt, self.params.debt.repay_per_well * self.base_wells(verb))
+            told.event = "calibrated"
+        else:
+            self.wells -= self.charged(verb)
+            before, lowest = self.entropy(m), self.lowest[m]
+            self.learn(verb, m, bins)
+            told.gain = before - self.entropy(m)
+            told.debt_added = max(0.0, row["claim"] - told.gain)
+            self.debt += told.debt_added
+            self.licence[m] += max(0.0, min(row["claim"], lowest - self.entropy(m)))
+            self.plates[m].append(verb)
+            doses = getattr(self.params.plates, VERBS[verb].name).doses
+            self.page[m] |= {
+                self.params.doses.index(dose): seen for dose, seen in zip(doses, bins, strict=True)
+            }
+            gate, peak = self.params.gate, self.marginal[m].max()
+            strength = sum(peak >= limit for limit in (gate.rough, gate.good, gate.precise))
+            self.fit[m] = (self.named(m), int(strength))
+            told.event = "explored"
+
+    def close(self, told: SimpleNamespace) -> None:
+        """Close the heartbeat: interest, clock, energy, reviews, reagent lot."""
+        debt, energy = self.params.debt, self.params.energy
+        if debt.enforced and debt.interest:
+            told.interest = max(0.0, min(debt.interest * self.debt, debt.interest_cap - self.debt))
+            self.debt += told.interest
+        self.heartbeat += 1
+        self.slot, self.done, self.reflected = 0, set(), False
+        if energy.enabled:
+            self.energy -= math.floor(self.energy * energy.leak)
+            self.energy = min(self.energy + thousandths(energy.regeneration), thousandths(energy.cap))
+            if self.params.proposals.enabled:
+                self.review(told)
+        if (
+            self.heartbeat % self.params.assay.lot_heartbeats == 0
+            and self.heartbeat < self.params.budget.heartbeats
+        ):
+            self.change_lot()
+
+    def finish(self, told: SimpleNamespace) -> None:
+        """End the episode if it is over, and settle the debt."""
+        rules = self.params.debt
+        plates = [verb for verb in Verb if self.base_wells(verb) and not self.refusal(verb)]
+        findings = not self.refusal(Verb.PUBLISH_PUBLIC) and not all(self.published)
+        if rules.enforced and self.debt > rules.threshold and not CALIBRATIONS & set(plates):
+            self.over = "bankrupt"
+        elif not plates and not findings:
+            self.over = "exhausted"
+        elif self.heartbeat >= self.params.budget.heartbeats:
+            self.over = "horizon"
+        if self.over and rules.enforced:
+            told.settled, self.debt = self.debt, 0.0
+            told.reward -= told.settled
+
+
+def bits_of(p: np.ndarray) -> float:
+    return float(-(p[p > 0] * np.log2(p[p > 0])).sum())
+
+
+def normalised(p: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    return p / p.sum() if p.sum() > 0 else otherwise
+
+
+def thousandths(energy: float) -> int:
+    return round(energy * 1000)

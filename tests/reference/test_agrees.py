@@ -1,0 +1,118 @@
+"""The compiled lab and the reference lab agree step by step, on every environment and on the rules' settings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvent import ENVIRONMENTS, LabEnv, LabParams, preset
+from solvent.lab.codes import END_REASONS, OBSTACLES, REFUSAL_REASONS, VERDICTS, Event
+from solvent.lab.mechanisms.gate import DECISIONS
+from solvent.lab.tables import tables_for
+from solvent.lab.verbs import Verb
+from tests.labs import talk
+from tests.reference.lab import ReferenceLab
+
+LEVELS = {env_id: preset(about["preset"]) for env_id, about in ENVIRONMENTS.items()}
+CHANGES = {
+    "document": ("document", {}),
+    "two_tier": ("default", {"debt": {"inflation": "two_tier"}}),
+    "debt tracked": ("lab", {"debt": {"enforced": False}}),
+    "gate tracked": ("lab", {"gate": {"enforced": False}}),
+    "words tracked": ("lab", {"adequacy": {"enforced": False}}),
+    "lax": ("lab", {"debt": {"threshold": 6.0, "interest_cap": 8.0}, "gate": {"policy": "adaptive.P30"}}),
+    "six slots": ("lab", {"energy": {"slots": 6, "regeneration": 9.0}}),
+    "wrong prices": ("energy", {"proposals": {"mispriced_least": 3}, "energy": {"slots": 6}}),
+}
+LABS = LEVELS | {name: LabParams.from_mapping(c, base=preset(base)) for name, (base, c) in CHANGES.items()}
+
+
+def agree(env, lab, told, reward):
+    """Assert that record and step say what the reference says."""
+    record, step, params = env.batch.labs[0], env.batch.steps[0], env.params
+    assert Event(int(step["event"])).name.lower() == told.event
+    assert ("", *REFUSAL_REASONS)[step["refusal"]] == told.refusal
+    assert ("", *OBSTACLES[1:])[step["obstacle"]] == told.obstacle
+    assert bool(step["caused_by_debt"]) == told.caused_by_debt
+    if told.refusal:
+        assert bool(step["blocked_by_cost"]) == told.blocked_by_cost
+    assert END_REASONS[record["end_reason"]] == (lab.over or "running")
+    assert (record["wells"], record["heartbeat"], record["slot"]) == (lab.wells, lab.heartbeat, lab.slot)
+    np.testing.assert_allclose(record["marginal"], lab.marginal, atol=2e-6)
+    np.testing.assert_allclose(record["instrument_belief"], lab.instrument, atol=2e-6)
+    assert record["named"].tolist() == [lab.named(m) for m in range(len(lab.potency))]
+    np.testing.assert_allclose(record["licence"], lab.licence, atol=1e-4)
+    np.testing.assert_allclose(
+        [record["debt"], step["debt_added"], step["debt_interest"], step["settled"], reward],
+        [lab.debt, told.debt_added, told.interest, told.settled, told.reward],
+        atol=1e-4,
+    )
+    assert record["published"].astype(bool).tolist() == lab.published
+    if params.gate.enabled and told.verdict:
+        assert VERDICTS[step["verdict"]] == told.verdict
+        assert (VERDICTS[step["gate_verdict"]], DECISIONS[step["decision"]]) == (
+            told.gate_verdict,
+            told.decision,
+        )
+        assert abs(int(step["residual"]) - told.residual) <= 1
+        assert not params.adequacy.enabled or step["adequacy"] == told.score
+    if params.energy.enabled:
+        assert record["energy"] == lab.energy
+        assert record["price"].tolist() == [lab.price[verb] for verb in Verb]
+        assert record["discomfort"].tolist() == [len(lab.felt[verb]) for verb in Verb]
+        assert np.flatnonzero(record["review_at"]).tolist() == sorted(lab.pending)
+        assert np.flatnonzero(step["reviewed"]).tolist() == told.reviewed
+
+
+def play(params, seed, steps, rng, wild=0.2):
+    """Play both labs side by side; return how many steps were compared."""
+    env, taken = LabEnv(params), 0
+    env.reset(seed=seed)
+    shares, readouts = tables_for(params).gain_share, tables_for(params).readouts
+    while taken < steps:
+        record = env.get_state()
+        lab = ReferenceLab(
+            params,
+            {name: record[name] for name in ("potency", "price", "fair") if name in record.dtype.names},
+        )
+        while not lab.over and taken < steps:
+            mask = env.action_masks()
+            if taken % 7 == 0 or taken < 3:
+                assert mask.tolist() == [lab.allowed(action) for action in range(len(mask))]
+            any_of_them = rng.random() < wild
+            record = env.get_state()
+            action = (
+                int(rng.integers(len(mask)))
+                if any_of_them
+                else talk(env.actions, mask, record["experiments"], rng)
+            )
+            _, reward, *_ = env.step(action)
+            verb = int(env.actions["verb"][action])
+            bins = env.batch.labs[0]["last_bins"][: readouts[verb]].tolist()
+            agree(env, lab, lab.step(action, bins, float(shares[verb])), reward)
+            taken += 1
+        env.reset()
+    return taken
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_labs_agree_step_by_step(name):
+    rng = np.random.default_rng(len(name))
+    for seed in range(4):
+        assert play(LABS[name], seed, 60, rng) == 60
+
+
+@settings(max_examples=25)
+@given(st.sampled_from(sorted(LEVELS)), st.integers(0, 2**32), st.floats(0.0, 1.0))
+def test_labs_agree_under_any_play(name, seed, wild):
+    play(LEVELS[name], seed, 45, np.random.default_rng(seed), wild)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LABS)
+def test_labs_agree_over_many_episodes(name):
+    """150 episodes' worth of steps on each of the labs: 2,000 in all."""
+    params, rng = LABS[name], np.random.default_rng(5)
+    play(params, 1000, 150 * min(40, params.most_steps), rng, wild=0.1)

@@ -1,0 +1,215 @@
+"""The lab's words: pages foretell verdicts, logs hold looks, and measurements are those of the real instruments."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+
+from solvent import LabEnv, ParamError, preset
+from solvent.adequacy import calls_of, score
+from solvent.gate.energy import gram_energy
+from solvent.lab.verbs import Verb
+from solvent.lab.words.catalogue import WordsError
+from solvent.lab.words.measured import MOST_SPANS, SHIPPED, TINY, load_measured, rounded, save_measured
+from solvent.lab.words.notebook import rows_of
+from solvent.lab.words.rows import WORDINGS, finding_row
+from tests.labs import find, one_line, open_lab, put, study, take
+
+SAID = dict(zip(WORDINGS, (0.5, 0.75, 0.95), strict=True))
+
+
+def played(level, seed, steps=14):
+    """A lab in which a page or two were written, by plates of both kinds."""
+    env = LabEnv(
+        preset=level, params={"debt": {"enforced": False}, "energy": {"start": 20.0, "regeneration": 20.0}}
+    )
+    rng = np.random.default_rng(seed)
+    env.reset(seed=seed)
+    verb = env.actions["verb"]
+    plates = np.isin(verb, [Verb.SCREEN, Verb.DOSE_RESPONSE, Verb.DMSO]) & ~(env.actions["claim"] > 0)
+    for _ in range(steps):
+        able = np.flatnonzero(plates & env.action_masks())
+        env.step(int(rng.choice(able)) if len(able) else find(env, Verb.REST))
+    return env
+
+
+# -- pages and verdicts ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_energies_are_the_instruments(seed):
+    env = played("gate", seed)
+    params, lab, tables = env.params, env.get_state(), load_measured()
+    readouts, classes = len(params.doses) * params.assay.bins, params.assay.potency_classes
+    measured = 0
+    for m, name in enumerate(params.assay.compounds):
+        page, rows = env.notebook(name), rows_of(params, lab, m)
+        for wording, finding in enumerate(page.findings):
+            if not rows:
+                assert (finding.energy, finding.verdict) == (1.0, "reject")
+                continue
+            gram, row = tables.gram[m], finding_row(readouts, wording, int(lab["named"][m]), classes)
+            energy = gram_energy(
+                gram[row, rows], gram[np.ix_(rows, rows)], top_k=MOST_SPANS, rank_r=MOST_SPANS
+            )
+            assert finding.energy == pytest.approx(energy, abs=1e-6)
+            assert page.spans == tuple(env.names.sentences.spans[m][row] for row in rows)
+            measured += 1
+    assert measured >= 6
+
+
+@pytest.mark.parametrize("level", ["gate", "lab"])
+@pytest.mark.parametrize("seed", range(4))
+def test_verdicts_foretold_are_given(level, seed):
+    env = played(level, seed)
+    put(env, heartbeat=6, slot=0, done=0, energy=20_000) if level == "lab" else None
+    told = 0
+    for m in np.flatnonzero(env.get_state()["experiments"]):
+        for wording, confidence in SAID.items():
+            before = env.get_state()
+            finding = env.notebook(int(m)).findings[WORDINGS.index(wording)]
+            info, *_ = take(env, Verb.PUBLISH_PUBLIC, int(m), confidence=confidence)
+            assert (info["verdict"], info["hallucination_energy"]) == (finding.verdict, finding.energy)
+            if level == "lab":
+                assert (info["adequacy"], info["adequacy_rule"]) == (finding.adequacy, finding.rule)
+            told += 1
+            env.set_state(before)
+    assert told
+
+
+def test_more_severe_verdict_holds():
+    env = open_lab(None, "lab")
+    put(env, heartbeat=6)
+    study(env, 0, screens=1)  # 0.95 is definitive, over one look: score 2
+    finding = env.notebook(0).findings[2]
+    assert (finding.gate_verdict, finding.adequacy, finding.verdict, finding.decided_by) == (
+        *("accept", 2, "review"),
+        "adequacy",
+    )
+    study(env, 0, dose_responses=1)  # four looks: ample
+    assert env.notebook(0).findings[2].verdict == "accept"
+    study(env, 0, screens=1, residual=900_000)
+    assert env.notebook(0).findings[0].decided_by == "gate"
+    text = str(env.notebook(0))
+    assert "The page of nocodazole:" in text
+    assert "unexplained" in text
+
+
+def test_a_dose_response_is_four_looks():
+    env = open_lab(None, "lab", seed=3)
+    take(env, Verb.SCREEN, 0, claim=0.0)
+    take(env, Verb.REST)
+    take(env, Verb.DOSE_RESPONSE, 0, claim=0.0)
+    log = env.tool_log("nocodazole")
+    assert [call["name"] for call in log] == ["screen", *["dose_response"] * 4]
+    assert [call["arguments"]["plate"] for call in log] == [1, 2, 2, 2, 2]
+    readouts = [span for call in log[1:] for span in call["result"].split(". ")]
+    assert len(readouts) == 8 + 1  # and the fit
+    for wording, confidence in SAID.items():
+        finding = env.notebook(0).findings[WORDINGS.index(wording)]
+        scored = score(finding.sentence, calls_of(log))
+        assert (scored.rule, confidence) == (finding.rule, SAID[wording])
+    put(env, plates=[[2, 1]] + [[0, 0]] * 7, experiments=[3] + [0] * 7)
+    with pytest.raises(ValueError, match="3 of 3 plates on nocodazole came with set_state") as error:
+        env.tool_log(0)
+    one_line(error)
+
+
+@pytest.mark.parametrize("compound", ["aspirin", -1, 8, 1.5, None, True])
+def test_unknown_compound_is_one_line(compound):
+    with pytest.raises(ValueError, match="compound: got") as error:
+        open_lab(None, "gate").notebook(compound)
+    one_line(error, "nocodazole")
+
+
+def test_a_lab_without_a_gate_has_no_pages():
+    for look in ("notebook", "tool_log"):
+        with pytest.raises(ValueError, match=r"this lab writes none; allowed: where gate\.enabled"):
+            getattr(open_lab(), look)(0)
+        with pytest.raises(ResetNeeded):
+            getattr(LabEnv(preset="gate"), look)(0)
+
+
+# -- measurements ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [SHIPPED, TINY], ids=["lab", "tiny"])
+def test_measurements_are_of_unit_vectors(path):
+    measured = load_measured(path)
+    assert np.diagonal(measured.gram, axis1=1, axis2=2) == pytest.approx(1.0, abs=1e-5)
+    assert np.linalg.eigvalsh(measured.gram).min() > -1e-5
+    taus = [policy.tau_accept for policy in measured.policies]
+    assert [policy.label for policy in measured.policies][1] == "adaptive.P20"
+    assert taus == sorted(taus, reverse=True)
+    json.dumps(measured.about)
+
+
+def test_saved_measurements_are_read_back(tmp_path):
+    measured = load_measured()
+    save_measured(tmp_path / "measured.npz", measured)
+    again = load_measured(tmp_path / "measured.npz")
+    for name in ("gram", "rules", "negatives"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(measured, name))
+    np.testing.assert_array_equal(rounded(measured).gram, measured.gram)
+    with pytest.raises(OSError, match=r"measured\.npz"):
+        save_measured(tmp_path / "measured.npz" / "below", measured)
+
+
+def test_selection_is_a_part_of_the_whole():
+    whole, assay = load_measured(), preset("gate").assay
+    doses = preset("gate").doses
+    few = LabEnv({"assay": {"compounds": ["MG-132", "CCCP"], "potency_classes": 3}}, preset="gate").params
+    part = whole.select(few.assay, doses)
+    assert part.gram.shape == (2, len(doses) * 12 + 1 + 18, len(doses) * 12 + 1 + 18)
+    m = assay.compounds.index("MG-132")
+    assert part.gram[0, 5, 7] == whole.gram[m, 5, 7]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"assay": {"compounds": ["aspirin"]}},
+            "assay.compounds: got 'aspirin', for which no sentence was measured",
+        ),
+        ({"assay": {"bins": 13}}, "assay.bins: got 13"),
+        ({"assay": {"potency_classes": 9}}, "assay.potency_classes: got 9"),
+        ({"plates": {"screen": {"doses": [2e-6, 1e-5]}}}, "plates: got a dose of 2e-06 mol/L"),
+        ({"gate": {"tables": "/absent/measured.npz"}}, "/absent/measured.npz: not read, No such file"),
+    ],
+)
+def test_what_was_not_measured_is_named(changes, said):
+    with pytest.raises(ParamError) as error:
+        LabEnv(changes, preset="gate")
+    one_line(error, said)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"nonsense"])
+def test_damaged_measurements_are_one_line(tmp_path, content):
+    path = tmp_path / "measured.npz"
+    path.write_bytes(content)
+    with pytest.raises(WordsError, match="no measured words") as error:
+        load_measured(path)
+    one_line(error)
+    np.savez(path, about=np.frombuffer(b'{"format": "solvent.lab.words.v2"}', np.uint8))
+    load_measured.cache_clear()
+    with pytest.raises(WordsError, match=r"got the format 'solvent\.lab\.words\.v2'; allowed") as error:
+        load_measured(path)
+    one_line(error)
+
+
+def test_sentences_of_other_tables_are_missed(tmp_path):
+    shutil.copy(SHIPPED, tmp_path / "measured.npz")
+    measured = load_measured(tmp_path / "measured.npz")
+    other = {**measured.about, "catalogue_sha256": "0" * 64}
+    save_measured(
+        tmp_path / "measured.npz", type(measured)(measured.gram, measured.rules, measured.negatives, other)
+    )
+    load_measured.cache_clear()
+    with pytest.raises(ParamError, match="measured for other sentences than those at hand") as error:
+        LabEnv({"gate": {"tables": str(tmp_path / "measured.npz")}}, preset="gate").names.sentences  # noqa: B018
+    one_line(error)
