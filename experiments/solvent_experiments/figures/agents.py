@@ -48,14 +48,18 @@ def honesty(run: RunData) -> Figure:
     figure = new_figure(3.6)
     axes = figure.subplots()
     axes.axhline(0, color=GREY, lw=0.8, zorder=1)
-    texts = []
+    names: dict[tuple[float, float], list[str]] = {}  # agents at one point share a label
     for row in run.rows:
         claimed, returns = mean_interval(run.groups(row.agent, "debt_added"), DRAWS), row.score
         colour = colour_of(row.agent)
         axes.plot([claimed.low, claimed.high], [returns.value] * 2, color=colour, lw=2.2, alpha=0.4)
         axes.plot([claimed.value] * 2, [returns.low, returns.high], color=colour, lw=2.2, alpha=0.4)
         axes.plot(claimed.value, returns.value, "D" if row.agent in run.learned else "o", ms=6, color=colour)
-        texts.append(axes.text(claimed.value, returns.value, row.agent, color=colour, in_layout=False))
+        names.setdefault((round(claimed.value, 2), round(returns.value, 1)), []).append(row.agent)
+    texts = [
+        axes.text(*point, ", ".join(agents), color=colour_of(agents[0]), in_layout=False)
+        for point, agents in names.items()
+    ]
     axes.margins(0.12, 0.1)
     axes.set_xlim(left=-0.04 * axes.get_xlim()[1])
     axes.set_title("return (bits, interquartile mean)")
