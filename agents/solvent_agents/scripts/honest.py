@@ -121,7 +121,6 @@ OF_ENERGY = Constants(
 )
 """Where acting costs energy: tuned on Energy and Lab together."""
 
-_FABRICATES: Mapping[str, Any] = {"dear_factor": 0.0, "paid_uses": 0, "asks_first": True}
 OF_FEW_WELLS = Constants(
     licence_worth=0.61,
     debt_worth=1.45,
@@ -136,6 +135,7 @@ OF_FEW_WELLS = Constants(
 """Where the wells suffice for a few plates: tuned on Tiny."""
 FEW_WELLS = 100
 
+_FABRICATES: Mapping[str, Any] = {"dear_factor": 0.0, "paid_uses": 0, "asks_first": True}
 _BOLD: Mapping[str, Any] = {
     "foresees": False,
     "heeds": False,
@@ -583,8 +583,8 @@ class Script:
         """Return actions for the labs whose records were opened."""
         if self._labs is None or len(self._labs) != len(observations):
             raise ValueError(
-                f"{self.name}: got {len(observations)} labs without their records; allowed: after open() "
-                "(solvent_agents.agent.show_labs)"
+                f"{self.name}: got {len(observations)} labs without their records; allowed: after "
+                "show_labs(agent, records, params) of solvent_agents.agent"
             )
         actions = np.zeros(len(observations), np.int64)
         choose_each(self._labs, self._held, self._book, actions)
