@@ -12,11 +12,13 @@ import nbformat
 import pytest
 
 from solvent import ENVIRONMENTS
+from solvent.lab.verbs import VERBS
 from solvent_agents import PLAYERS
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SPAN = re.compile(r"`([^`\n]+)`")
+VERB_NAMES = {spec.name for spec in VERBS.values()}
 PATH = re.compile(r"(?:configs|docs|runs)/[\w./-]*")
 
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
@@ -123,7 +125,7 @@ def test_what_does_not_exist_is_noticed(span: str) -> None:
 
 
 def is_known(span: str, code: str) -> bool:
-    """Whether a name in a text is a command, a file, a level, an agent, or stands in the notebook's code."""
+    """Whether a name in a text is a command, a file, a level, an agent, a verb, or stands in the notebook's code."""
     if span.startswith("solvent "):
         return is_command(span.split()[1:])
     if span.endswith(".ipynb"):
@@ -132,7 +134,7 @@ def is_known(span: str, code: str) -> bool:
         return (ROOT / span).exists() or span == "docs/results/studies"
     if span.startswith("solvent."):
         return is_importable(span)
-    if span in ENVIRONMENTS or span in PLAYERS or keyword.iskeyword(span):
+    if span in ENVIRONMENTS or span in PLAYERS or span in VERB_NAMES or keyword.iskeyword(span):
         return True
     return re.search(rf"(?<!\w){re.escape(span)}(?!\w)", code + GIVEN) is not None
 

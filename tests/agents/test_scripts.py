@@ -64,7 +64,9 @@ def test_truth_changes_no_choice(name, level):
 
 
 def test_script_without_records_says_so():
-    with pytest.raises(ValueError, match="honest: got 2 labs without their records; allowed: after show_labs"):
+    with pytest.raises(
+        ValueError, match="honest: got 2 labs without their records; allowed: after show_labs"
+    ):
         Script(DEBT).act(np.zeros((2, 1), np.float32), np.zeros((2, 1)))
 
 

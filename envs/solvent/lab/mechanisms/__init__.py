@@ -24,7 +24,18 @@ from solvent.lab.mechanisms.gate import GateParams
 from solvent.lab.mechanisms.proposals import ProposalParams
 from solvent.lab.settings import ParamGroup
 
-__all__ = ["MECHANISMS", "MechanismParams", "write_observation"]
+__all__ = [
+    "MECHANISMS",
+    "AdequacyParams",
+    "AssayParams",
+    "DebtParams",
+    "EnergyParams",
+    "GateParams",
+    "MechanismParams",
+    "PlateParams",
+    "ProposalParams",
+    "write_observation",
+]
 
 MECHANISMS = (
     episode.MECHANISM,
