@@ -72,7 +72,7 @@ def test_it_runs_without_a_warning_and_shows_what_is_stored(path: Path, tmp_path
 
 
 VARIES = "varies"
-"""The tag of a cell whose text differs between machines: processors round differently when a network is trained."""
+"""The tag of a cell whose text differs between machines: processors round differently in a network."""
 
 
 def texts(cell: Any) -> str:
