@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from stable_baselines3.common.env_checker import check_env as check_for_sb3
 
 from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
-from solvent.lab.codes import REFUSAL_REASONS
+from solvent.lab.codes import REFUSAL_REASONS, Event
 from solvent.lab.ledger import LOG_FILES, logs_of
 from solvent.lab.mechanisms.publication import asserted_bits
 from solvent.lab.verbs import Verb
@@ -157,6 +157,9 @@ def test_wells_energy_and_debt_are_conserved(env_id, choose):
         assert after["debt"] >= 0.0
         assert reward == pytest.approx(step["published_bits"] - step["settled"])
         assert after["score"] == pytest.approx(after["published_bits"] - after["settled"])
+        published = step["event"] == Event.PUBLISHED
+        assert after["accepted"] - before["accepted"] == published
+        assert after["wrong"] - before["wrong"] == (published and not step["right"])
         if params.energy.enabled:
             flow = (
                 after["energy_income"] - after["energy_lost"] - after["energy_leaked"] - after["energy_spent"]

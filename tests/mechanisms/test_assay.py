@@ -21,6 +21,7 @@ from solvent.lab.mechanisms.assay import (
 from solvent.lab.params import LabParams
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import Verb
+from tests.labs import energy_lab, take
 
 ASSAY = AssayParams()
 TABLES = tables_for(LabParams())
@@ -211,3 +212,16 @@ def test_drawn_bins_have_the_frequencies_of_the_tables(verb):
             p = TABLES.dose_likelihood[verb, 3, :, state, 4]
         counts = np.bincount([draw_bin(cumulative, u) for u in uniforms], minlength=12)
         assert_frequencies(counts, p)
+
+
+def test_each_plate_of_a_heartbeat_has_its_own_draws():
+    alike = []
+    for seed in range(4):
+        env = energy_lab(seed)
+        take(env, Verb.CALIBRATION)
+        _, step, record = take(env, Verb.CALIBRATION)
+        assert (step["heartbeat"], step["slot"]) == (0, 1)
+        env = energy_lab(seed)
+        _, _, first = take(env, Verb.CALIBRATION)
+        alike.append((record["last_bins"] == first["last_bins"]).all())
+    assert not any(alike)
