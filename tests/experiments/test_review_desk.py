@@ -201,6 +201,7 @@ def test_texts_are_shown_and_do_nothing(url: str, browser: Browser, tmp_path: Pa
     assert "token" not in page.url
     page.get_by_role("link", name="2 cost proposals").click()
     page.locator(".items a").first.click()
+    page.wait_for_load_state()  # with its styles
     assert "stolen" not in page.title()
     body = page.locator("body").inner_text()
     assert "<script>" in body
