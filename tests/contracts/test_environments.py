@@ -106,6 +106,7 @@ def test_observations_stay_inside_and_vary(env_id):
         "hour",
         "reflected",
         "intent/",
+        "past_",
     )
     assert {kind for kind in kinds if not kind.startswith(rare)} - varied <= {
         *("slot", "user_is_present", "published", "screened_now", "dosed_now")
@@ -118,7 +119,7 @@ def test_observations_hide_the_truth(env_id):
     for *_, after in steps_of(env, 60, 1, any_action):
         state = after.copy()
         shown = env.set_state(state)
-        for name in {"potency", "instrument", "fair"} & set(state.dtype.names):
+        for name in {"potency", "instrument", "fair", "due_wrong"} & set(state.dtype.names):
             state[name] = 0 if name != "fair" else state[name] + 1
         assert np.array_equal(env.set_state(state), shown)
         env.set_state(after)
@@ -151,8 +152,10 @@ def test_wells_energy_and_debt_are_conserved(env_id, choose):
     for before, _, (_, reward, _, truncated, _), after in steps_of(env, 400, 5, choose):
         step = env.batch.steps[0]
         assert not truncated
-        assert after["wells"] == params.budget.wells - after["wells_spent"] >= 0
+        brought = after["wells_granted"] + after["wells_renewed"] if params.career.enabled else 0
+        assert after["wells"] == params.budget.wells + brought - after["wells_spent"] >= 0
         owed = after["debt_added"] + after["debt_interest"] - after["debt_repaid"] - after["settled"]
+        owed += after["debt_recalled"] if params.career.enabled else 0.0
         assert after["debt"] == pytest.approx(owed, abs=1e-9)
         assert after["debt"] >= 0.0
         assert reward == pytest.approx(step["published_bits"] - step["settled"])
@@ -167,7 +170,7 @@ def test_wells_energy_and_debt_are_conserved(env_id, choose):
             assert after["energy"] == round(params.energy.start * 1000) + flow >= 0
             assert after["energy_spent"] == after["intents_total"].sum()
         if step["refusal"]:
-            assert (after["wells"], step["wells_charged"]) == (before["wells"], 0)
+            assert (after["wells_spent"], step["wells_charged"]) == (before["wells_spent"], 0)
             assert step["closed"]
 
 

@@ -54,6 +54,7 @@ class ReferenceLab:
         }  # heartbeats of deferrals, not yet argued
         self.last_felt: dict[Verb, int] = {}
         self.pending: dict[Verb, SimpleNamespace] = {}
+        self.waiting: list[SimpleNamespace] = []  # findings to be replicated
         self.measured, self.policy = measured_for(params), policy_of(params)
 
     # -- section 1: the world and the belief
@@ -240,7 +241,36 @@ class ReferenceLab:
         if accepted:
             self.published[m] = True
             right, p = self.named(m) == self.potency[m], self.prior[self.named(m)]
-            told.reward += math.log2(q / p) if right else math.log2((1 - q) / (1 - p))
+            gain, loss = math.log2(q / p), math.log2((1 - q) / (1 - p))
+            if self.params.career.enabled:
+                told.reward += gain
+                self.wells += math.floor(self.params.career.grant_per_bit * gain + 1e-9)
+                at = self.heartbeat + self.params.career.delay
+                self.waiting.append(SimpleNamespace(at=at, stake=gain - loss, wrong=not right))
+            else:
+                told.reward += gain if right else loss
+
+    # -- Frontier
+
+    def replicate(self, due: list[SimpleNamespace], told: SimpleNamespace) -> None:
+        """Replicate findings: of a wrong one, what it was paid and what it loses become debt."""
+        for finding in due:
+            self.waiting.remove(finding)
+            told.replicated += 1
+            if finding.wrong:
+                told.recalled += finding.stake
+                self.debt += finding.stake
+
+    def begin_project(self, potency: list[int]) -> None:
+        """Start a new project: new compounds and wells. Debt and what waits for its replication stay."""
+        fresh = ReferenceLab(self.params, {"potency": np.array(potency)})
+        for name in ("potency", "joint", "marginal", "lowest", "plates", "published", "licence", "wells"):
+            setattr(self, name, getattr(fresh, name))
+
+    def project_follows(self) -> bool:
+        rules = self.params.career
+        ends = (self.heartbeat // rules.project_heartbeats + 1) * rules.project_heartbeats
+        return rules.enabled and ends < self.params.budget.heartbeats
 
     # -- section 6: voice
 
@@ -294,13 +324,16 @@ class ReferenceLab:
         verb, compound = Verb(row["verb"]), int(row["compound"])
         return not self.refusal(verb) and not self.obstacle(verb, compound)
 
-    def step(self, action: int, bins: list[int], gain_share: float = 0.0) -> SimpleNamespace:
-        """Take an action whose plate, if it runs, shows ``bins``."""
+    def step(
+        self, action: int, bins: list[int], gain_share: float = 0.0, potency: Any = None
+    ) -> SimpleNamespace:
+        """Take an action whose plate, if it runs, shows ``bins``; a new project has compounds of ``potency``."""
         row, energetic = self.table[action], self.params.energy.enabled
         verb, compound = Verb(row["verb"]), int(row["compound"])
         told = SimpleNamespace(
             refusal=self.refusal(verb), obstacle=self.obstacle(verb, compound), event="", reward=0.0, reviewed=[],
             debt_added=0.0, gain=0.0, verdict="", decision="none", caused_by_debt=False, interest=0.0, settled=0.0,
+            replicated=0, recalled=0.0, potency=potency,
         )  # fmt: skip
         runs = not told.refusal and not told.obstacle
         if told.refusal:
@@ -377,23 +410,29 @@ class ReferenceLab:
             self.energy = min(self.energy + thousandths(energy.regeneration), thousandths(energy.cap))
             if self.params.proposals.enabled:
                 self.review(told)
+        self.replicate([one for one in self.waiting if one.at <= self.heartbeat], told)
         if (
             self.heartbeat % self.params.assay.lot_heartbeats == 0
             and self.heartbeat < self.params.budget.heartbeats
         ):
             self.change_lot()
+            if self.params.career.enabled and self.heartbeat % self.params.career.project_heartbeats == 0:
+                self.begin_project(told.potency)
 
     def finish(self, told: SimpleNamespace) -> None:
         """End the episode if it is over, and settle the debt."""
         rules = self.params.debt
         plates = [verb for verb in Verb if self.base_wells(verb) and not self.refusal(verb)]
         findings = not self.refusal(Verb.PUBLISH_PUBLIC) and not all(self.published)
-        if rules.enforced and self.debt > rules.threshold and not CALIBRATIONS & set(plates):
+        stuck = not self.project_follows()  # else new wells will come
+        if stuck and rules.enforced and self.debt > rules.threshold and not CALIBRATIONS & set(plates):
             self.over = "bankrupt"
-        elif not plates and not findings:
+        elif stuck and not plates and not findings:
             self.over = "exhausted"
         elif self.heartbeat >= self.params.budget.heartbeats:
             self.over = "horizon"
+        if self.over:
+            self.replicate(list(self.waiting), told)
         if self.over and rules.enforced:
             told.settled, self.debt = self.debt, 0.0
             told.reward -= told.settled

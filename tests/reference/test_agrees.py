@@ -24,6 +24,14 @@ CHANGES = {
     "words tracked": ("lab", {"adequacy": {"enforced": False}}),
     "lax": ("lab", {"debt": {"threshold": 6.0, "interest_cap": 8.0}, "gate": {"policy": "adaptive.P30"}}),
     "six slots": ("lab", {"energy": {"slots": 6, "regeneration": 9.0}}),
+    "short projects": (
+        "frontier",
+        {
+            "career": {"project_heartbeats": 6, "delay": 4},
+            "assay": {"lot_heartbeats": 3},
+            "budget": {"heartbeats": 40},
+        },
+    ),
     "wrong prices": ("energy", {"proposals": {"mispriced_least": 3}, "energy": {"slots": 6}}),
 }
 LABS = LEVELS | {name: LabParams.from_mapping(c, base=preset(base)) for name, (base, c) in CHANGES.items()}
@@ -50,6 +58,11 @@ def agree(env, lab, told, reward):
         atol=1e-4,
     )
     assert record["published"].astype(bool).tolist() == lab.published
+    if params.career.enabled:
+        assert sorted(record["due_at"][record["due_at"] > 0]) == sorted(one.at for one in lab.waiting)
+        assert step["replicated"] == told.replicated
+        assert step["debt_recalled"] == pytest.approx(told.recalled)
+        assert record["stake"].sum() == pytest.approx(sum(one.stake for one in lab.waiting))
     if params.gate.enabled and told.verdict:
         assert VERDICTS[step["verdict"]] == told.verdict
         assert (VERDICTS[step["gate_verdict"]], DECISIONS[step["decision"]]) == (
@@ -91,7 +104,8 @@ def play(params, seed, steps, rng, wild=0.2):
             _, reward, *_ = env.step(action)
             verb = int(env.actions["verb"][action])
             bins = env.batch.labs[0]["last_bins"][: readouts[verb]].tolist()
-            agree(env, lab, lab.step(action, bins, float(shares[verb])), reward)
+            potency = env.batch.labs[0]["potency"].tolist()
+            agree(env, lab, lab.step(action, bins, float(shares[verb]), potency), reward)
             taken += 1
         env.reset()
     return taken

@@ -65,7 +65,7 @@ def plan_actions(labs, keys, game, limits, records, actions):  # type: ignore[no
     clouds = worlds, np.empty(n_worlds, np.uint64)
     scratch = (
         work,
-        np.zeros(work[0].last_bins.shape[0] + 1),
+        np.zeros(work[0].last_bins.shape[0] + 1 + work[0].potency.shape[0]),
         steps,
         np.empty(work[0].marginal.shape[1]),
         np.empty(work[0].instrument_belief.shape[0]),

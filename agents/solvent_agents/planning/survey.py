@@ -201,7 +201,7 @@ def _run_plates(labs, held, verbs, scales, scratch, rows):  # type: ignore[no-un
                     compound = 0
                 first, last = tables.first_action[verb], tables.first_action[verb + 1]
                 each = (last - first) // n_compounds if compound >= 0 else 0
-                lab.wells, lab.debt = tables.start_wells, 0.0
+                lab.wells, lab.debt = tables.blank.wells, 0.0
                 if tables.energy.enabled:
                     lab.energy = tables.energy.cap
                 decide(lab, tables)

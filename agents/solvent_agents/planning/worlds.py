@@ -11,7 +11,8 @@ its expectation under the belief that stated it, which has the mean of the drawn
 Known approximations. The belief keeps only marginals from one lot to the next, so drawn worlds ignore dependence
 between compounds through an older instrument. A base cost that differs from its ratings is believed to be mispriced
 around them, by the reviewer's rules (``mechanisms/proposals.py``); after an approved proposal this can be stale.
-Without proposals the fair cost is the price.
+Without proposals the fair cost is the price. Of findings that wait for their replication, those of a past project are
+believed to be right.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from solvent.lab.verbs import Verb
 
 __all__ = ["HIDDEN", "advance_in_world", "advance_once", "draw_truth", "without_truth"]
 
-HIDDEN = {"key": 0, "episode": 0, "potency": -1, "instrument": -1, "fair": 0}
+HIDDEN = {"key": 0, "episode": 0, "potency": -1, "instrument": -1, "fair": 0, "due_wrong": 0, "wrong": 0}
 """Hidden fields of a record, and what stands in their place. Key and episode decide all luck to come."""
 AT_PLATE, AT_CALIBRATION, AT_LOT = 101, 102, 103
 """Purposes of the draws of a world."""
@@ -66,6 +67,8 @@ def draw_truth(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     lab.instrument = instrument
     for m in range(n_compounds):
         lab.potency[m] = draw_class(lab.conditional[m, instrument], uniforms[1 + m])
+        if tables.career.enabled:
+            lab.due_wrong[0, m] = lab.due_at[0, m] != 0 and lab.potency[m] != lab.named[m]
     if tables.energy.enabled:
         for verb in range(lab.fair.shape[0]):
             lab.fair[verb] = believed_fair(lab.price[verb], verb, tables, uniforms[1 + n_compounds + verb])
@@ -106,7 +109,8 @@ def advance_in_world(lab, action, key, tables, scratch):  # type: ignore[no-unty
         p = lab.marginal[compound, named]
     reward = advance_once(lab, action, uniforms, tables, steps, (row, evidence))
     step = steps[0]
-    if step.event == PUBLISHED:
+    # Where findings are replicated, the world's truth decides, since debt from a wrong one has consequences.
+    if step.event == PUBLISHED and not tables.career.enabled:
         confidence, prior = tables.confidence[action], tables.prior[named]
         expected = p * log_score(confidence, prior, True) + (1.0 - p) * log_score(confidence, prior, False)
         reward += expected - step.published_bits
@@ -123,4 +127,5 @@ def draw_luck(lab, verb, compound, key, tables, uniforms):  # type: ignore[no-un
     elif n_readouts > 0:
         fill_uniforms(uniforms, n_readouts, key, verb, lab.calibrations, AT_CALIBRATION)
     if (lab.heartbeat + 1) % tables.lot_heartbeats == 0:
-        fill_uniforms(uniforms[uniforms.shape[0] - 1 :], 1, key, 0, lab.heartbeat + 1, AT_LOT)
+        fresh = uniforms[lab.last_bins.shape[0] :]
+        fill_uniforms(fresh, fresh.shape[0], key, 0, lab.heartbeat + 1, AT_LOT)

@@ -5,9 +5,10 @@ this kind is a change of its constants (``VARIANTS``). The planner continues wit
 
 1. *Is anything but a calibration forbidden?* Then it calibrates.
 2. *Is there a case for a lower cost?* Then it reflects and proposes.
-3. *Is it time to publish?* A finding loses nothing by waiting and gains by every plate, so it publishes when the
-   heartbeats, or the energy for them, are just enough. The confidence is the one with the best expected score under
-   its belief, less the debt of what is not licensed, among those that gate and adequacy will let out.
+3. *Is it time to publish?* A finding gains by every plate, so it publishes when the heartbeats of the project, or the
+   energy for them, are just enough. Where findings grant wells, it publishes one that is probable enough at once. The
+   confidence is the one with the best expected score under its belief, less the debt of what is not licensed, among
+   those that gate and adequacy will let out.
 4. *Which plate is worth most for its price?* Of a compound: the expected rise of its finding's score. Of vehicle wells:
    the debt that they repay and what they teach about an instrument that stays for some time. Wells have a price, the
    higher the scarcer they are. Expectations are looked up in a survey of plates (``planning/survey.py``). The claim is
@@ -33,6 +34,7 @@ from solvent.lab.codes import Event, Obstacle
 from solvent.lab.compiled import compiled
 from solvent.lab.dynamics import repeats
 from solvent.lab.mechanisms.adequacy import rule_on, words_verdict
+from solvent.lab.mechanisms.career import beats_left
 from solvent.lab.mechanisms.debt import ACTION_BLOCKED, NOT_REFUSED, multiplier, repayment
 from solvent.lab.mechanisms.gate import ACCEPT, REVIEW, combined_verdict, gate_verdict
 from solvent.lab.mechanisms.proposals import most_deferred, worth_deferring
@@ -78,6 +80,7 @@ class Constants:
     repay_worth: float  # of a bit repaid
     learn_worth: float  # of a bit learnt about an instrument that stays for a whole lot
     least_worth: float  # below which no plate is run
+    early_from: float = 1.0  # probability of a class from which it is published at once for its grant
     energy_margin: float = 0.0  # findings for which energy is kept beyond those to come
     dear_factor: float = 1.3  # times what its ratings say makes a cost too dear
     useful_beats: float = 6.0  # heartbeats that an approved cost should still be of use
@@ -107,6 +110,9 @@ OF_TIME = Constants(
     least_worth=0.36,
 )
 """Where a heartbeat is one action: tuned on Debt and Gate together."""
+
+OF_CAREER = dataclasses.replace(OF_TIME, early_from=0.97)
+"""Where findings grant wells and are replicated later: tuned on Frontier."""
 
 OF_ENERGY = Constants(
     licence_worth=0.67,
@@ -175,7 +181,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 def constants_for(params: LabParams, name: str = "honest", **changes: Any) -> Constants:
     """Return the constants of a script, which differ by what is scarce in its lab, with ``changes``."""
-    base = OF_ENERGY if params.energy.enabled else OF_TIME
+    base = OF_ENERGY if params.energy.enabled else OF_CAREER if params.career.enabled else OF_TIME
     if params.budget.wells < FEW_WELLS:
         base = OF_FEW_WELLS
     return dataclasses.replace(base, **{**VARIANTS[name], **changes})
@@ -316,14 +322,16 @@ def energy_needed(lab, open_compounds, book):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def must_publish(lab, findings, open_compounds, tables, book):  # type: ignore[no-untyped-def]
+def must_publish(lab, findings, m_best, open_compounds, tables, book):  # type: ignore[no-untyped-def]
     """Return whether the heartbeats, or the energy, that remain only just suffice for the worthwhile findings."""
     if findings == 0:
         return False
     if book.at_once and lab.last_event == EXPLORED:
         return True
+    if tables.career.enabled and lab.marginal[m_best, lab.named[m_best]] >= book.early_from:
+        return True
     if not tables.energy.enabled:
-        return tables.horizon - lab.heartbeat <= findings + (1.0 if lab.debt > 0.0 else 0.0)
+        return beats_left(lab, tables) <= findings + (1.0 if lab.debt > 0.0 else 0.0)
     at = book.next_good[lab.heartbeat]
     publishable = 0
     if at < tables.horizon:
@@ -361,7 +369,7 @@ def calibration_worth(lab, verb, tables, book):  # type: ignore[no-untyped-def]
     if tables.debt.enforced:
         worth = book.repay_worth * min(lab.debt, repayment(tables.debt, tables.wells[verb]))
     left = tables.lot_heartbeats - lab.heartbeat % tables.lot_heartbeats
-    left = min(left, tables.horizon - lab.heartbeat)
+    left = min(left, beats_left(lab, tables))
     learnt = book.learnt[verb, instrument_bin(lab, book.quality, tables)]
     return worth + book.learn_worth * learnt * left / tables.lot_heartbeats
 
@@ -420,7 +428,7 @@ def admits(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
 @compiled
 def best_plate(lab, open_compounds, tables, book):  # type: ignore[no-untyped-def]
     """Return the plate with the best value for its price; WAIT while energy is short, NOTHING if none is worth it."""
-    beats = max(1.0, tables.horizon - lab.heartbeat - open_compounds + 1.0)
+    beats = max(1.0, beats_left(lab, tables) - open_compounds + 1.0)
     best, most, cost = NOTHING, book.least_worth, 0
     if book.calibrates == WORTHWHILE:
         verb, worth = best_calibration(lab, beats, tables, book)
@@ -511,7 +519,7 @@ def choose(lab, tables, book):  # type: ignore[no-untyped-def]
                 return asked
     blocked = tables.debt.enforced and lab.debt > tables.debt.threshold
     if blocked and (book.heeds or lab.last_event == REFUSED):
-        verb, _ = best_calibration(lab, float(tables.horizon - lab.heartbeat), tables, book)
+        verb, _ = best_calibration(lab, float(beats_left(lab, tables)), tables, book)
         return tables.first_action[verb] if verb >= 0 and book.calibrates != NO_CALIBRATION else rest
     findings, open_compounds, m_best, q_best, most = 0, 0, 0, 0, NEVER
     for m in range(lab.published.shape[0]):
@@ -525,7 +533,7 @@ def choose(lab, tables, book):  # type: ignore[no-untyped-def]
                     m_best, q_best, most = m, q, worth
     publishes = findings > 0 and good_hour(lab, tables, book)
     publishes = publishes and tries(lab, PUBLISH, m_best, tables, book) == 2
-    urgent = must_publish(lab, findings, open_compounds, tables, book)
+    urgent = must_publish(lab, findings, m_best, open_compounds, tables, book)
     if tables.energy.enabled:
         says = speak(lab, tables, book)
         if says != NOTHING:

@@ -64,7 +64,7 @@ def step_labs(  # type: ignore[no-untyped-def]
     tuple of them takes longer than stepping one lab.
     """
     tables = held[0]
-    uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
+    uniforms = np.zeros(labs[0].last_bins.shape[0] + 1 + labs[0].potency.shape[0])
     row, evidence = np.empty(labs[0].marginal.shape[1]), np.empty(labs[0].instrument_belief.shape[0])
     n_over = 0
     for i in range(labs.shape[0]):

@@ -17,6 +17,13 @@ from solvent.lab.compiled import compiled, inlined
 from solvent.lab.draws import AT_PRICES, AT_READOUTS, AT_RESET, fill_uniforms
 from solvent.lab.mechanisms.assay import charge, draw_class, lot_is_due
 from solvent.lab.mechanisms.belief import change_lot, read_controls, read_doses
+from solvent.lab.mechanisms.career import (
+    begin_project,
+    credit,
+    project_begins,
+    project_to_come,
+    replicate,
+)
 from solvent.lab.mechanisms.debt import (
     NOT_REFUSED,
     add_debt,
@@ -120,8 +127,8 @@ def anything_can_execute(lab, tables):  # type: ignore[no-untyped-def]
 def advance(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-untyped-def]
     """Advance ``lab`` by one action, write the report to ``steps[0]`` and return the reward in bits.
 
-    ``uniforms`` has shape ``(R + 1,)``: one per readout, and the last for a new reagent lot. ``scratch`` holds two
-    arrays of shapes ``(G,)`` and ``(N,)``.
+    ``uniforms`` has shape ``(R + 1 + M,)``: one per readout, one for a new reagent lot, and one per compound of a new
+    project. ``scratch`` holds two arrays of shapes ``(G,)`` and ``(N,)``.
     """
     steps[0] = tables.blank_step
     step = steps[0]
@@ -240,6 +247,8 @@ def publish(lab, compound, confidence, tables, step):  # type: ignore[no-untyped
         accepted = lab.experiments[compound] > 0
     if accepted:
         release(lab, compound, confidence, tables, step)
+        if tables.career.enabled:
+            credit(lab, compound, confidence, tables, step)
     else:
         reject(lab, step)
 
@@ -267,7 +276,7 @@ def close_slot(lab, verb, tables, step):  # type: ignore[no-untyped-def]
 
 @inlined
 def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def]
-    """Advance the clock: interest on debt, energy income, reviews of proposals and, if due, a new reagent lot."""
+    """Advance the clock: interest on debt, energy income, reviews and replications, and if due a new lot or project."""
     close_debt(lab, tables, step)
     lab.heartbeat += 1
     lab.slot = 0
@@ -276,21 +285,33 @@ def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def
         lab.reflected = 0
         if tables.proposals.enabled:
             review_proposals(lab, tables, step)
+    if tables.career.enabled:
+        replicate(lab, False, step)
     if lot_is_due(lab, tables):
-        change_lot(lab, uniforms[uniforms.shape[0] - 1], tables)
+        n_readouts = lab.last_bins.shape[0]
+        change_lot(lab, uniforms[n_readouts], tables)
+        if tables.career.enabled and project_begins(lab, tables):
+            begin_project(lab, uniforms[n_readouts + 1 :], tables)
+
+
+@inlined
+def end_of_episode(lab, tables):  # type: ignore[no-untyped-def]
+    """Return the reason for which the episode is over, or 0. New wells may come with another project."""
+    if not tables.career.enabled or not project_to_come(lab, tables):
+        if is_bankrupt(lab, tables):
+            return BANKRUPT
+        if not anything_can_execute(lab, tables):
+            return EXHAUSTED
+    return HORIZON if lab.heartbeat >= tables.horizon else 0
 
 
 @inlined
 def close_step(lab, tables, step):  # type: ignore[no-untyped-def]
     """End the episode if it is over; return the reward, published bits minus settled debt."""
-    reason = 0
-    if is_bankrupt(lab, tables):
-        reason = BANKRUPT
-    elif not anything_can_execute(lab, tables):
-        reason = EXHAUSTED
-    elif lab.heartbeat >= tables.horizon:
-        reason = HORIZON
+    reason = end_of_episode(lab, tables)
     if reason != 0:
+        if tables.career.enabled:
+            replicate(lab, True, step)
         lab.end_reason = reason
         step.terminated = True
         settle(lab, tables, step)
@@ -334,9 +355,11 @@ def begin_episode(labs, i, episode, tables, uniforms):  # type: ignore[no-untype
 
 @inlined
 def draw_for_step(lab, action, tables, uniforms):  # type: ignore[no-untyped-def]
-    """Draw the uniforms of this step: one per readout, and one more if a new lot may be due."""
+    """Draw the uniforms of this step: one per readout, and those of a new lot and project if one may be due."""
     n_readouts = tables.readouts[tables.verb[action]]
     address = lab.heartbeat * tables.energy.slots + lab.slot
     fill_uniforms(uniforms, n_readouts, lab.key, lab.episode, address, AT_READOUTS)
     if (lab.heartbeat + 1) % tables.lot_heartbeats == 0:
-        fill_uniforms(uniforms[uniforms.shape[0] - 1 :], 1, lab.key, lab.episode, lab.heartbeat + 1, AT_RESET)
+        fresh = uniforms[lab.last_bins.shape[0] :]
+        count = fresh.shape[0] if tables.career.enabled else 1
+        fill_uniforms(fresh, count, lab.key, lab.episode, lab.heartbeat + 1, AT_RESET)

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from solvent.lab.mechanisms import MechanismParams
 from solvent.lab.mechanisms.adequacy import AdequacyParams
 from solvent.lab.mechanisms.assay import AssayParams, ControlTemplate, DoseTemplate, PlateParams
+from solvent.lab.mechanisms.career import CareerParams
 from solvent.lab.mechanisms.debt import DebtParams
 from solvent.lab.mechanisms.energy import EnergyParams
 from solvent.lab.mechanisms.gate import GateParams
@@ -81,6 +82,16 @@ class LabParams(MechanismParams):
         super().__post_init__()
         if self.proposals.enabled and not self.energy.enabled:
             raise ParamError("proposals.enabled", "got true; allowed: only where energy.enabled is true")
+        if self.career.enabled and (self.energy.enabled or self.gate.enabled):
+            raise ParamError(
+                "career.enabled", "got true; allowed: only where energy and gate are not enabled"
+            )
+        if self.career.enabled and self.career.project_heartbeats % self.assay.lot_heartbeats:
+            raise ParamError(
+                "career.project_heartbeats",
+                f"got {self.career.project_heartbeats}; allowed: a multiple of assay.lot_heartbeats, "
+                f"{self.assay.lot_heartbeats}",
+            )
         if self.adequacy.enabled and not self.gate.enabled:
             raise ParamError(
                 "adequacy.enabled",
@@ -152,6 +163,7 @@ _LEVELS = {
         gate=GateParams(enabled=True),
         adequacy=AdequacyParams(enabled=True),
     ),
+    "frontier": LabParams(budget=BudgetParams(heartbeats=108), career=CareerParams(enabled=True)),
     # All mechanisms, small enough to be solved exactly (see docs/exact.md).
     "tiny": LabParams(
         assay=AssayParams(
@@ -184,7 +196,7 @@ _LEVELS = {
         observation=ObservationParams(joint=True),
     ),
 }
-"""The parameters of the five levels."""
+"""The parameters of the six levels."""
 
 
 PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
@@ -194,7 +206,7 @@ PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
         "document": LabParams(debt=DebtParams(interest=0.0), energy=EnergyParams(leak=0.0)),
     }
 )
-"""Named parameters: the five levels, and Debt by the rules of its document."""
+"""Named parameters: the six levels, and Debt by the rules of its document."""
 
 
 def preset(name: str) -> LabParams:

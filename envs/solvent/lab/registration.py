@@ -13,6 +13,7 @@ ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "Solvent/Energy-v0": {"preset": "energy"},
     "Solvent/Gate-v0": {"preset": "gate"},
     "Solvent/Lab-v0": {"preset": "lab"},
+    "Solvent/Frontier-v0": {"preset": "frontier"},
     "Solvent/Tiny-v0": {"preset": "tiny"},
 }
 """Environment id to the arguments of ``LabEnv`` and ``LabVectorEnv``."""

@@ -46,7 +46,6 @@ def tables_for(params: LabParams) -> Any:
         **_verb_arrays(params),
         **_assay_arrays(params),
         **_word_arrays(params),
-        "start_wells": params.budget.wells,
         "horizon": params.budget.heartbeats,
         "lot_heartbeats": assay.lot_heartbeats,
         "observe_joint": params.observation.joint,

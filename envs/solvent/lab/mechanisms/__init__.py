@@ -9,6 +9,7 @@ from solvent.lab.mechanisms import (
     adequacy,
     assay,
     belief,
+    career,
     debt,
     energy,
     episode,
@@ -18,6 +19,7 @@ from solvent.lab.mechanisms import (
 )
 from solvent.lab.mechanisms.adequacy import AdequacyParams
 from solvent.lab.mechanisms.assay import AssayParams, PlateParams
+from solvent.lab.mechanisms.career import CareerParams
 from solvent.lab.mechanisms.debt import DebtParams
 from solvent.lab.mechanisms.energy import EnergyParams
 from solvent.lab.mechanisms.gate import GateParams
@@ -28,6 +30,7 @@ __all__ = [
     "MECHANISMS",
     "AdequacyParams",
     "AssayParams",
+    "CareerParams",
     "DebtParams",
     "EnergyParams",
     "GateParams",
@@ -43,6 +46,7 @@ MECHANISMS = (
     belief.MECHANISM,
     debt.MECHANISM,
     publication.MECHANISM,
+    career.MECHANISM,
     energy.MECHANISM,
     proposals.MECHANISM,
     gate.MECHANISM,
@@ -58,6 +62,7 @@ class MechanismParams(ParamGroup):
     assay: AssayParams = AssayParams()
     plates: PlateParams = PlateParams()
     debt: DebtParams = DebtParams()
+    career: CareerParams = CareerParams()
     energy: EnergyParams = EnergyParams()
     proposals: ProposalParams = ProposalParams()
     gate: GateParams = GateParams()
@@ -72,6 +77,8 @@ def write_observation(lab, tables, out):  # type: ignore[no-untyped-def]
     at = belief.observe(lab, tables, out, at)
     at = debt.observe(lab, tables, out, at)
     at = publication.observe(lab, out, at)
+    if tables.career.enabled:
+        at = career.observe(lab, tables, out, at)
     if tables.energy.enabled:
         at = energy.observe(lab, tables, out, at)
         at = proposals.observe(lab, tables, out, at)

@@ -291,7 +291,7 @@ def observed(params: Any) -> tuple[str, ...]:
 @inlined
 def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
     """Write the wells left, the heartbeats left of the lot, and the plates run on each compound."""
-    out[at] = lab.wells / tables.start_wells
+    out[at] = lab.wells / tables.career.most_wells
     out[at + 1] = 1.0 - (lab.heartbeat % tables.lot_heartbeats) / tables.lot_heartbeats
     at += 2
     for m in range(lab.experiments.shape[0]):
