@@ -36,7 +36,10 @@ from solvent.lab.words.told import (
     intents,
     lot_hours,
     presence,
+    project,
+    project_began,
     tell,
+    waiting,
 )
 from solvent_agents.agent import Agent, act_one, show_labs
 from solvent_agents.language.calls import STATED, actions_of, call_of, choices, class_names
@@ -293,8 +296,10 @@ class Desk:
             parts.append(f"Readouts: {readouts}.")
             if m >= 0:
                 self._readouts[m].append(readouts)
-                if self._beliefs:
+                if self._beliefs and not project_began(self._params, lab):
                     parts.append(self._belief(m))
+        if project_began(self._params, lab):  # with other compounds
+            self._readouts = [[] for _ in self._readouts]
         if self._summary is not None:
             return " ".join([*parts, self._over()])
         return "\n".join([" ".join(parts), self._status()])
@@ -349,6 +354,7 @@ class Desk:
             parts = [clock(params, lab), slot, f"energy {in_units(lab['energy'])}", *parts]
             parts.append(presence(params, lab))
         parts.append(f"new lot in {lot_hours(params, lab)} h")
+        parts += [said for said in (project(params, lab), waiting(params, lab)) if said]
         return f"[{'; '.join(parts)}]"
 
     def _over(self) -> str:

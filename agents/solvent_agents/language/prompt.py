@@ -121,11 +121,28 @@ def _listed(values: tuple[float, ...]) -> str:
 
 
 def _mechanisms(params: LabParams) -> dict[str, dict[str, str]]:
-    """Return the rules of energy, gate and adequacy by topic, for those that are enabled."""
+    """Return the rules of career, energy, gate and adequacy by topic, for those that are enabled."""
     return {
         name: rules(params)
-        for name, rules in (("energy", _energy_rules), ("gate", _gate_rules), ("adequacy", _adequacy_rules))
+        for name, rules in (
+            ("career", _career_rules),
+            ("energy", _energy_rules),
+            ("gate", _gate_rules),
+            ("adequacy", _adequacy_rules),
+        )
         if getattr(params, name).enabled
+    }
+
+
+def _career_rules(params: LabParams) -> dict[str, str]:
+    career = params.career
+    return {
+        "paid": "A finding is paid at once as if it were right, and grants "
+        f"{career.grant_per_bit:g} wells for each bit paid.",
+        "replication": f"{career.delay} heartbeats later, or at the end, it is replicated. If it is wrong, what it was "
+        "paid and what it loses become debt.",
+        "project": f"Every {career.project_heartbeats} heartbeats a new project begins: compounds, reagent lot and "
+        "wells are new; debt and replications to come stay.",
     }
 
 

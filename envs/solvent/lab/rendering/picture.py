@@ -24,7 +24,19 @@ from solvent.lab.rendering.text import (
     voice,
 )
 from solvent.lab.settings import in_thousandths
-from solvent.lab.words.told import bits, class_name, clock, in_units, intents, lot_hours, presence, tell
+from solvent.lab.words.told import (
+    bits,
+    class_name,
+    clock,
+    in_units,
+    intents,
+    known_wrong,
+    lot_hours,
+    presence,
+    project,
+    tell,
+    waiting,
+)
 
 Colour = tuple[int, int, int]
 
@@ -89,7 +101,8 @@ class Picture:
         y = self._book("wells left", f"{lab['wells']} of {wells}", lab["wells"] / wells, y, INK)
         owed = f"{debt:.2f} bits, wells cost ×{inflation(params, lab):.2f}"
         y = self._book("debt", owed, debt / scale, y, DEBT, limit / scale)
-        notes = [f"{lab['accepted']} published, {lab['wrong']} wrong, {lab['refusals'].sum()} refused"]
+        notes = [f"{lab['accepted']} published, {known_wrong(params, lab)}, {lab['refusals'].sum()} refused"]
+        notes += [said for said in (project(params, lab), waiting(params, lab)) if said]
         if energy.enabled:
             said = f"{in_units(lab['energy'])} of {energy.cap:g}, action {lab['slot'] + 1} of {energy.slots}"
             y = self._book("energy", said, lab["energy"] / in_thousandths(energy.cap), y, ENERGY)

@@ -29,11 +29,14 @@ from solvent.lab.words.told import (
     class_name,
     clock,
     in_units,
+    known_wrong,
     lot_hours,
     policy_word,
     presence,
+    project,
     tell,
     verb_words,
+    waiting,
 )
 
 WIDTH = 79
@@ -76,13 +79,14 @@ def title(params: LabParams, lab: Any) -> str:
         now += ", over"
     elif params.energy.enabled:
         now += f", action {lab['slot'] + 1} of {params.energy.slots}"
-    return _rule("Solvent", f"{now} · {clock(params, lab)} · new lot in {lot_hours(params, lab)} h")
+    parts = [project(params, lab), now, clock(params, lab), f"new lot in {lot_hours(params, lab)} h"]
+    return _rule("Solvent", " · ".join(part for part in parts if part))
 
 
 def books(params: LabParams, lab: Any) -> list[str]:
     """Return wells, debt and energy as bars, with the score, counts and the mark of a contaminated lab."""
     debt, limit = float(lab["debt"]), params.debt.threshold
-    counts = f"{lab['accepted']} published, {lab['wrong']} wrong, {lab['refusals'].sum()} refused"
+    counts = f"{lab['accepted']} published, {known_wrong(params, lab)}, {lab['refusals'].sum()} refused"
     owed, at = _bar(debt / debt_scale(params), BAR), min(BAR - 1, round(limit / debt_scale(params) * BAR))
     marked = _paint(f"{owed[:at]}┃{owed[at + 1 :]}", RED if debt > limit else "")
     wells = f"{_bar(lab['wells'] / params.budget.wells, BAR)}▏{lab['wells']} of {params.budget.wells}"
@@ -95,6 +99,7 @@ def books(params: LabParams, lab: Any) -> list[str]:
         left = _bar(lab["energy"] / in_thousandths(params.energy.cap), BAR)
         energy = f"{left}▏{in_units(lab['energy'])} of {params.energy.cap:g}"
         lines.append(_entry("energy", energy, presence(params, lab)))
+    lines += [_entry("due", due) for due in [waiting(params, lab)] if due]
     return lines + [_paint(mark, RED) for mark in [contaminated(params)] if mark]
 
 

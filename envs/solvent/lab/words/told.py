@@ -81,6 +81,35 @@ def clock(params: LabParams, lab: Any) -> str:
     return f"{hour:02d}:00, day {day + 1}" if params.energy.enabled else f"{hour:02d}:00"
 
 
+def known_wrong(params: LabParams, lab: Any) -> str:
+    """Return the number of findings that are known to be wrong: ``2 wrong``, or ``2 retracted`` after replications."""
+    return f"{lab['retracted']} retracted" if params.career.enabled else f"{lab['wrong']} wrong"
+
+
+def waiting(params: LabParams, lab: Any) -> str:
+    """Return the findings that wait for their replication and what is at stake; empty if there are none."""
+    due = lab["due_at"][lab["due_at"] > 0] if params.career.enabled else np.zeros(0)
+    if not len(due):
+        return ""
+    at_stake = f"{lab['stake'].sum():.2f} bits at stake"
+    return f"{plural(len(due), 'finding')} to be replicated, the next in {due.min() - lab['heartbeat']} h, {at_stake}"
+
+
+def project(params: LabParams, lab: Any) -> str:
+    """Return the project of a career: ``project 2 of 3``; empty where there is none."""
+    if not params.career.enabled:
+        return ""
+    each, horizon = params.career.project_heartbeats, params.budget.heartbeats
+    now = min(int(lab["heartbeat"]), horizon - 1) // each
+    return f"project {now + 1} of {-(-horizon // each)}"
+
+
+def project_began(params: LabParams, lab: Any) -> bool:
+    """Return whether a further project of a career has just begun."""
+    began = lab["heartbeat"] > 0 and not lab["slot"] and not lab["end_reason"]
+    return bool(params.career.enabled and began and lab["heartbeat"] % params.career.project_heartbeats == 0)
+
+
 def lot_hours(params: LabParams, lab: Any) -> int:
     """Return the number of heartbeats left of the reagent lot."""
     return params.assay.lot_heartbeats - int(lab["heartbeat"]) % params.assay.lot_heartbeats
@@ -126,6 +155,8 @@ def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
             parts.append(f"Interest adds {step['debt_interest']:.2f} bits of debt.")
         if params.energy.enabled and step["closed"]:
             parts += _income(params, step) + _price_reviews(step)
+        if params.career.enabled and step["replicated"]:
+            parts.append(_replications(step))
     return done[0].upper() + done[1:], " ".join(parts + _afterwards(params, lab, settled))
 
 
@@ -181,6 +212,9 @@ def _result(params: LabParams, lab: Any, step: Any, event: Event) -> str:
     elif event is Event.PUBLISHED:
         right, verdict = "right" if step["right"] else "wrong", verdict_on(params, lab, step)
         paid = f"{bits(step['published_bits'])} bits{owed}"
+        if params.career.enabled:
+            granted = plural(int(step["wells_granted"]), "well")
+            return f"Accepted at its word: {paid}, {granted} granted; replicated in {params.career.delay} h"
         return f"{verdict}; it is {right}, {paid}" if verdict else f"Accepted, and {right}: {paid}"
     elif event is Event.REJECTED:
         return (verdict_on(params, lab, step) or _general(event)) + owed
@@ -224,6 +258,13 @@ def _income(params: LabParams, step: Any) -> list[str]:
     return [f"Energy +{in_units(kept)}{leak}{at_cap}."]
 
 
+def _replications(step: Any) -> str:
+    """Return what replications showed as a heartbeat closed."""
+    done, wrong = plural(int(step["replicated"]), "finding"), int(step["retracted"])
+    debt = f"{wrong} wrong, which adds {step['debt_recalled']:.2f} bits of debt" if wrong else "none wrong"
+    return f"Replicated: {done}, {debt}."
+
+
 def _price_reviews(step: Any) -> list[str]:
     """Return the decisions on proposals as a heartbeat closed."""
     told = []
@@ -241,6 +282,8 @@ def _afterwards(params: LabParams, lab: Any, settled: float) -> list[str]:
         bill = f": {settled:.2f} bits of debt settled" if settled >= 0.005 else ""
         return [f"{ENDINGS[end]}{bill}."]
     if lab["heartbeat"] > 0 and not lab["slot"] and lot_hours(params, lab) == params.assay.lot_heartbeats:
+        if project_began(params, lab):
+            return ["A new project: new compounds, a new reagent lot and new wells."]
         return ["A new reagent lot: the instrument is unknown again."]
     return []
 
