@@ -15,7 +15,7 @@ from solvent_agents.learning.shipped import shipped_policies
 from solvent_agents.registry import AGENTS, PLAYERS
 from tests.yardstick.digest import of
 
-LEVELS = ("Debt", "Energy", "Gate", "Lab", "Tiny")
+LEVELS = ("Debt", "Energy", "Gate", "Frontier", "Lab", "Tiny")
 SEEDS = range(10_000, 10_032)  # the evaluation's first ones
 
 

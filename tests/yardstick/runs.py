@@ -22,7 +22,7 @@ from tests.yardstick.digest import of, of_log
 
 ROOT = Path(solvent.__file__).parents[2]
 CONFIGS = ROOT / "configs"
-SMOKE = ("smoke", "smoke_energy", "smoke_gate", "smoke_lab")
+SMOKE = ("smoke", "smoke_energy", "smoke_gate", "smoke_frontier", "smoke_lab")
 TRACED = range(10_000, 10_010)
 LEARNED = "ppo"
 KEYS = ("agent", "training_seed", "episode_seed", "heartbeat", "slot")

@@ -52,12 +52,17 @@ class ExpectedScoreVectorReward(VectorWrapper):
 
     The belief is the exact posterior, so the expected return of every policy is unchanged, up to the belief's known
     approximation. The randomness of the draw, most of the return's variance, is removed (Rao-Blackwell).
+
+    Raises:
+        ValueError: Findings are replicated later, so their error has consequences that an expectation would hide.
     """
 
     def __init__(self, env: Any) -> None:
         self._labs = _labs(env)
         super().__init__(env)
         params, actions = self._labs.params, self._labs.actions
+        if params.career.enabled:
+            raise ValueError("expected_score: got true; allowed: false where findings are replicated later")
         self._compound = np.maximum(actions["compound"], 0)
         scores = [
             [
