@@ -14,17 +14,33 @@ import numpy as np
 
 from solvent_experiments.folder import select
 from solvent_experiments.statistics import share_difference
-from solvent_experiments.studies.study import ENFORCED, PPO, Arm, Compare, Finding, Play, Study, StudyData
+from solvent_experiments.studies.study import (
+    DOCUMENT,
+    ENFORCED,
+    PPO,
+    Arm,
+    Compare,
+    Finding,
+    Play,
+    Study,
+    StudyData,
+)
 
 MASKED = Arm("masked", "masked", {**PPO, "algorithm": "MaskablePPO"})
-ARMS = {"unmasked (PPO)": ENFORCED, "masked (MaskablePPO)": MASKED}
+ARMS = {
+    "unmasked (PPO)": ENFORCED,
+    "masked (MaskablePPO)": MASKED,
+    "the document's rules (PPO)": DOCUMENT,
+}
 ENOUGH = 0.8
 """The share of calibrations that the claim asks for where debt is put into a lab."""
 
 
 def indebted(arm: Arm, episodes: int = 500) -> Play:
     """Return the play of an arm's policies in labs into which debt is put."""
-    return Play(f"{arm.name}_indebted", env=arm.env, arm=arm, record="indebted", episodes=episodes)
+    return Play(
+        f"{arm.name}_indebted", arm.params, env=arm.env, arm=arm, record="indebted", episodes=episodes
+    )
 
 
 def enough(says: str, play: Play) -> Compare:
@@ -52,7 +68,8 @@ def growth(data: StudyData) -> Sequence[Finding]:
 
 STUDY = Study(
     title="Calibrating when blocked",
-    claim="Blocked by its debt, an agent learns to calibrate, without and with masked actions: the share of "
+    claim="Blocked by its debt, an agent learns to calibrate, without and with masked actions, and without interest "
+    "on debt: the share of "
     "calibrations among its choices above the threshold rises from the first to the last tenth of training, "
     "and is at least 80 % when debt is put into its lab.",
     compares=tuple(enough(says, indebted(arm)) for says, arm in ARMS.items()),

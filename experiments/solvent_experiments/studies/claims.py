@@ -14,9 +14,19 @@ import numpy as np
 
 from solvent_experiments.folder import Columns, select
 from solvent_experiments.statistics import difference, mean_interval
-from solvent_experiments.studies.study import ENFORCED, TRACKED, Compare, Finding, Play, Study, StudyData
+from solvent_experiments.studies.study import (
+    DOCUMENT,
+    ENFORCED,
+    TRACKED,
+    Compare,
+    Finding,
+    Play,
+    Study,
+    StudyData,
+)
 
 MINE = Play("enforced", arm=ENFORCED, record="claims", episodes=200)
+DOCUMENTS = Play("document", DOCUMENT.params, arm=DOCUMENT, record="claims", episodes=200)
 THEIRS = Play("tracked", TRACKED.params, arm=TRACKED, record="claims", episodes=200)
 HONEST = Play("honest", script="honest", record="claims", episodes=200)
 PUT = Play("enforced_in_debt", arm=ENFORCED, record="claims_in_debt", episodes=500)
@@ -65,10 +75,13 @@ STUDY = Study(
     compares=(
         Compare("PPO: quantile claimed, enforced less tracked", "of the gain", MINE, "quantile", THEIRS, expected=-1,
                 matters=0.05),
+        Compare("PPO: quantile claimed, the document's rules less tracked", "of the gain", DOCUMENTS, "quantile",
+                THEIRS, expected=-1, matters=0.05),
         Compare("PPO, enforced: claimed", "bits per claim", MINE, "claim"),
         Compare("PPO, enforced: gained", "bits per claim", MINE, "gain"),
     ),
-    rows={"PPO, enforced": MINE, "PPO, debt put in": PUT, "PPO, only tracked": THEIRS, "honest script": HONEST},
+    rows={"PPO, enforced": MINE, "PPO, debt put in": PUT, "PPO, the document's rules": DOCUMENTS,
+          "PPO, only tracked": THEIRS, "honest script": HONEST},
     columns=("claim", "expected", "gain", "quantile"),
     more=in_debt,
     notes=(

@@ -2,16 +2,19 @@
 
 *Once enforcement is enabled, expect to see: fewer commits, longer calibration phases, more budget exhaustion, more
 refusals in logs.* This may describe an agent that meets enforcement unprepared or one that learnt under it, so both are
-compared with policies that were trained, and play, where debt is only tracked.
+compared with policies that were trained, and play, where debt is only tracked. Both readings are tested under the lab's
+rules and, without interest, under the document's own.
 """
 
 from __future__ import annotations
 
-from solvent_experiments.studies.study import ENFORCED, TRACKED, Compare, Play, Study
+from solvent_experiments.studies.study import DOCUMENT, ENFORCED, TRACKED, Compare, Play, Study
 
 ALONE = Play("tracked_policy_tracked", TRACKED.params, arm=TRACKED)
 MET = Play("tracked_policy_enforced", arm=TRACKED)
 LEARNT = Play("enforced_policy_enforced", arm=ENFORCED)
+MET_DOCUMENT = Play("tracked_policy_document", DOCUMENT.params, arm=TRACKED)
+LEARNT_DOCUMENT = Play("document_policy_document", DOCUMENT.params, arm=DOCUMENT)
 
 MEASURES = (
     ("commits", "accepted", -1, "findings per episode", 0.1),
@@ -28,10 +31,21 @@ STUDY = Study(
     "refusals than debt that is only tracked, both for agents that meet it and for agents that learn under it.",
     compares=tuple(
         Compare(f"{reading}: {name}", unit, play, column, ALONE, expected=sign, matters=matters)
-        for reading, play in (("met", MET), ("learnt", LEARNT))
+        for reading, play in (
+            ("met", MET),
+            ("learnt", LEARNT),
+            ("met, document", MET_DOCUMENT),
+            ("learnt, document", LEARNT_DOCUMENT),
+        )
         for name, column, sign, unit, matters in MEASURES
     ),
-    rows={"tracked, its own rules": ALONE, "tracked, meets enforcement": MET, "enforced": LEARNT},
+    rows={
+        "tracked, its own rules": ALONE,
+        "tracked, meets enforcement": MET,
+        "enforced": LEARNT,
+        "tracked, meets the document's rules": MET_DOCUMENT,
+        "the document's rules": LEARNT_DOCUMENT,
+    },
     columns=(*(column for _, column, *_ in MEASURES), "debt_added", "wrong", "return"),
     notes=(
         "Where debt is only tracked it is not settled either, so the returns are not comparable.",

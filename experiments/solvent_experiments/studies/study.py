@@ -31,13 +31,16 @@ from solvent_experiments.statistics import (
 DEBT = "Solvent/Debt-v0"
 CONFIRMED, REFUTED, NOT_SHOWN = "confirmed", "refuted", "not shown"
 PPO: Mapping[str, Any] = {
-    "algorithm": "PPO", "n_timesteps": 2_000_000, "n_envs": 256, "policy": "SharedPolicy", "shaping_weight": 0.5,
-    "well_price": 0.01, "expected_score": True, "n_steps": 40, "batch_size": 2048, "n_epochs": 3, "gamma": 1.0,
-    "gae_lambda": 0.95, "learning_rate": "lin_3e-3", "clip_range": 0.2, "ent_coef": "lin_0.03",
-    "policy_kwargs": {"width": 64, "value_width": 32},
+    "algorithm": "PPO", "n_timesteps": 1_500_000, "n_envs": 128, "policy": "SharedPolicy", "shaping_weight": 0.5,
+    "well_price": 0.01, "expected_score": True, "n_steps": 20, "batch_size": 512, "n_epochs": 3, "gamma": 1.0,
+    "gae_lambda": 0.95, "learning_rate": "lin_5e-3", "clip_range": 0.2, "ent_coef": "lin_0.03",
+    "policy_kwargs": {"width": 48, "value_width": 16},
 }  # fmt: skip
-"""PPO from nothing, as in ``configs/hyperparameters/ppo.yml``, with half of its steps."""
-ENERGETIC = {**PPO, "n_timesteps": 4_000_000, "idle_price": 0.02, "n_steps": 64, "ent_coef": "lin_0.1"}
+"""PPO from nothing, as in ``configs/hyperparameters/ppo.yml``, for fewer steps."""
+ENERGETIC = {
+    **PPO, "n_timesteps": 4_000_000, "n_envs": 256, "idle_price": 0.02, "n_steps": 64, "batch_size": 2048,
+    "learning_rate": "lin_3e-3", "ent_coef": "lin_0.1", "policy_kwargs": {"width": 64, "value_width": 32},
+}  # fmt: skip
 """For levels on which acting costs energy."""
 SMOKE = {"n_timesteps": 1280, "n_envs": 16, "n_steps": 8, "batch_size": 64}
 
@@ -277,4 +280,6 @@ class StudyData:
 
 ENFORCED = Arm("enforced", "enforced", seeds=10)
 TRACKED = replace(ENFORCED, name="tracked", says="only tracked", params={"debt": {"enforced": False}})
-"""Arms that several studies share."""
+DOCUMENT = replace(ENFORCED, name="document", says="the document's rules", params={"debt": {"interest": 0.0}})
+"""Arms that several studies share. Debt that is only tracked bears no interest, so under the document's own rules it is
+the same arm."""
