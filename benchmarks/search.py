@@ -28,7 +28,7 @@ SEARCHED = (
     "repay_worth",
     "learn_worth",
 )
-SHIFTED = ("least_worth", "energy_margin")
+SHIFTED = ("least_worth", "energy_margin", "early_from")
 """Constants that may be negative: searched on a linear scale."""
 FRESH = 500_000
 """First seed of the labs on which the result is judged; the search plays labs from seed 1,000."""

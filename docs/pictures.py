@@ -21,7 +21,7 @@ LEVELS = {
     "Debt": ("definitive", 15),
     "Energy": ("launderer", 19),
     "Gate": ("definitive", 14),
-    "Frontier": ("honest", 31),
+    "Frontier": ("honest", 88),
     "Lab": ("honest", 39),
     "Tiny": ("honest", 4),
 }

@@ -12,11 +12,12 @@ from solvent.lab.params import LabParams, ParamError, preset
 from solvent.lab.verbs import Verb
 from tests.labs import DEFINITIVE, HEDGED, PLAINLY, find, open_lab, put, shown, take
 
-NO_INTEREST = {"debt": {"interest": 0.0}}
+SOON = {"career": {"delay": 10}}
 
 
-def career(**params):
-    return open_lab({**NO_INTEREST, **params}, "frontier", detailed_info=True)
+def career(interest=0.0):
+    """Return a career with replications after 10 heartbeats."""
+    return open_lab({"debt": {"interest": interest}, **SOON}, "frontier", detailed_info=True)
 
 
 def know(env, compound, right):
@@ -72,7 +73,7 @@ def test_a_replication_makes_it_the_log_score(right):
 
 
 def test_a_retraction_blocks_and_bears_interest():
-    env = open_lab({}, "frontier")
+    env = career(interest=0.15)
     know(env, 0, right=False)
     take(env, Verb.PUBLISH_PUBLIC, confidence=HEDGED)
     _, step, record = rest(env, 9)

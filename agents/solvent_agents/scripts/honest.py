@@ -6,7 +6,7 @@ this kind is a change of its constants (``VARIANTS``). The planner continues wit
 1. *Is anything but a calibration forbidden?* Then it calibrates.
 2. *Is there a case for a lower cost?* Then it reflects and proposes.
 3. *Is it time to publish?* A finding gains by every plate, so it publishes when the heartbeats of the project, or the
-   energy for them, are just enough, or when no plate is worth running: then at least their grants come early. The
+   energy for them, are just enough. Where findings grant wells, it publishes one that is probable enough at once. The
    confidence is the one with the best expected score under its belief, less the debt of what is not licensed, among
    those that gate and adequacy will let out.
 4. *Which plate is worth most for its price?* Of a compound: the expected rise of its finding's score. Of vehicle wells:
@@ -79,7 +79,8 @@ class Constants:
     scarcity: float  # power with which the price rises as wells get short
     repay_worth: float  # of a bit repaid
     learn_worth: float  # of a bit learnt about an instrument that stays for a whole lot
-    least_worth: float  # below which no plate is run, and findings are published
+    least_worth: float  # below which no plate is run
+    early_from: float = 1.0  # probability of a class from which it is published at once for its grant
     energy_margin: float = 0.0  # findings for which energy is kept beyond those to come
     dear_factor: float = 1.3  # times what its ratings say makes a cost too dear
     useful_beats: float = 6.0  # heartbeats that an approved cost should still be of use
@@ -111,14 +112,15 @@ OF_TIME = Constants(
 """Where a heartbeat is one action: tuned on Debt and Gate together."""
 
 OF_CAREER = Constants(
-    licence_worth=0.206,
-    debt_worth=1.343,
-    well_price=0.015,
-    usual_wells=11.2,
-    scarcity=0.228,
-    repay_worth=6.8,
-    learn_worth=0.232,
-    least_worth=1.29,
+    licence_worth=0.251,
+    debt_worth=1.87,
+    well_price=0.033,
+    usual_wells=11.4,
+    scarcity=0.132,
+    repay_worth=2.02,
+    learn_worth=0.701,
+    least_worth=0.491,
+    early_from=0.8,
 )
 """Where findings grant wells and are replicated later: tuned on Frontier."""
 
@@ -330,11 +332,13 @@ def energy_needed(lab, open_compounds, book):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def must_publish(lab, findings, open_compounds, tables, book):  # type: ignore[no-untyped-def]
+def must_publish(lab, findings, m_best, open_compounds, tables, book):  # type: ignore[no-untyped-def]
     """Return whether the heartbeats, or the energy, that remain only just suffice for the worthwhile findings."""
     if findings == 0:
         return False
     if book.at_once and lab.last_event == EXPLORED:
+        return True
+    if tables.career.enabled and lab.marginal[m_best, lab.named[m_best]] >= book.early_from:
         return True
     if not tables.energy.enabled:
         return beats_left(lab, tables) <= findings + (1.0 if lab.debt > 0.0 else 0.0)
@@ -539,7 +543,7 @@ def choose(lab, tables, book):  # type: ignore[no-untyped-def]
                     m_best, q_best, most = m, q, worth
     publishes = findings > 0 and good_hour(lab, tables, book)
     publishes = publishes and tries(lab, PUBLISH, m_best, tables, book) == 2
-    urgent = must_publish(lab, findings, open_compounds, tables, book)
+    urgent = must_publish(lab, findings, m_best, open_compounds, tables, book)
     if tables.energy.enabled:
         says = speak(lab, tables, book)
         if says != NOTHING:

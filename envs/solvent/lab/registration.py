@@ -12,8 +12,8 @@ ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "Solvent/Debt-v0": {"preset": "default"},
     "Solvent/Energy-v0": {"preset": "energy"},
     "Solvent/Gate-v0": {"preset": "gate"},
-    "Solvent/Lab-v0": {"preset": "lab"},
     "Solvent/Frontier-v0": {"preset": "frontier"},
+    "Solvent/Lab-v0": {"preset": "lab"},
     "Solvent/Tiny-v0": {"preset": "tiny"},
 }
 """Environment id to the arguments of ``LabEnv`` and ``LabVectorEnv``."""

@@ -44,7 +44,7 @@ class CareerParams(ParamGroup):
         36, unit="heartbeats", low=1, high=32_767, doc="length of a project, a multiple of a lot's life"
     )
     delay: int = setting(
-        10, unit="heartbeats", low=1, high=32_767, doc="from a finding to its replication, at most a project"
+        36, unit="heartbeats", low=1, high=32_767, doc="from a finding to its replication, at most a project"
     )
     grant_per_bit: float = setting(
         8.0, unit="wells/bit", low=0.0, high=1000.0, doc="wells that an accepted finding grants per bit paid"
