@@ -19,6 +19,7 @@ LEFT_OUT = {
     "smoke": {"energy_curve", "verdicts", "words"},
     "smoke_energy": {"learning_curve", "refusal_curve", "verdicts", "words"},
     "smoke_gate": {"learning_curve", "refusal_curve", "energy_curve", "words"},
+    "smoke_frontier": {"learning_curve", "refusal_curve", "energy_curve", "verdicts", "words"},
     "smoke_lab": {"learning_curve", "refusal_curve"},
 }
 
