@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.codes import Event, Verdict
+from solvent.lab.codes import Verdict
 from solvent.lab.columns import episode_columns, join_columns
 from solvent.lab.mechanisms.gate import MILLION
 from solvent.lab.params import LabParams
@@ -34,11 +34,14 @@ __all__ = [
     "traced_prices",
 ]
 
-TRACED = ("action", "wells", "debt", "refusal", "caused_by_debt", "claim", "gain", "event", "belief", "right")
-"""What is traced an action: its index in the action table (-1 at the start), wells left and debt (bits) after it, and
-of the action itself the other columns. ``belief`` is the posterior probability of the class that a finding asserts,
-``right`` is 1 if that class is the true one; both are 0 where nothing was asserted. With the episode's seed the actions
-are enough to replay it."""
+TRACED = (
+    *("action", "wells", "debt", "published_bits", "refusal", "caused_by_debt", "claim", "gain", "event"),
+    *("belief", "right"),
+)
+"""What is traced per action: its index in the action table (-1 at the start), wells left, debt and bits published after
+it, and of the action itself the other columns. ``belief`` is the posterior probability of the class that a finding
+asserts, ``right`` is 1 if that class is the true one; both are 0 where nothing was asserted. With the episode's seed
+the actions are enough to replay it."""
 
 TRACED_ENERGY = (
     *("heartbeat", "energy", "approvals"),
@@ -57,8 +60,6 @@ TRACED_ADEQUACY = ("gate_verdict", "adequacy", "rule")
 """Also traced, last, where words are compared with their evidence: what the gate alone said of the finding, its
 score and the rule that fired."""
 
-ASSERTING = (Event.PUBLISHED, Event.REJECTED)
-"""Events of a finding, accepted or not."""
 
 Columns = dict[str, Any]
 OnStep = Callable[[LabVectorEnv, NDArray[np.bool_], NDArray[np.bool_]], None]
@@ -195,7 +196,7 @@ class _Tracer:
         self._at += 1
         mine = running[: self._rows]
         ends = ends[: self._rows]
-        for name, values in (self._state(ends) | self._step() | self._finding(ends)).items():
+        for name, values in (self._state(ends) | self._step()).items():
             self.columns[name][mine, self._at] = values[mine]
 
     def _now(self, name: str, ends: NDArray[np.bool_]) -> NDArray[Any]:
@@ -208,7 +209,8 @@ class _Tracer:
         now = functools.partial(self._now, ends=ends)
         # The end settles the debt: the trace shows the debt that was settled.
         settled = np.where(ends, self._batch.steps["settled"][: self._rows], 0.0)
-        state: Columns = {"wells": now("wells"), "debt": now("debt") + settled}
+        state: Columns = {name: now(name) for name in ("wells", "debt", "published_bits")}
+        state["debt"] = state["debt"] + settled
         if self._energy:
             state |= {"heartbeat": now("heartbeat"), "energy": now("energy") / UNIT}
             state["approvals"] = now("approvals")
@@ -217,20 +219,12 @@ class _Tracer:
                 state |= {f"{kind}_{name}": costs[:, verb] for name, verb in self._prices.items()}
         return state
 
-    def _finding(self, ends: NDArray[np.bool_]) -> Columns:
-        """Return belief and truth of the class that each lab has just asserted; publishing moves no belief."""
-        steps, labs = self._batch.steps[: self._rows], np.arange(self._rows)
-        compounds = tables_for(self._batch.params).compound[steps["action"]]
-        beliefs = self._now("marginal", ends)[labs, compounds]
-        right = beliefs.argmax(axis=1) == self._now("potency", ends)[labs, compounds]
-        asserting = np.isin(steps["event"], ASSERTING)
-        return {"belief": np.where(asserting, beliefs.max(axis=1), 0.0), "right": asserting & right}
-
     def _step(self) -> Columns:
         """Return what is traced of the action itself."""
         steps = self._batch.steps[: self._rows]
         taken: Columns = {
-            name: steps[name] for name in ("action", "refusal", "caused_by_debt", "claim", "gain", "event")
+            name: steps[name]
+            for name in ("action", "refusal", "caused_by_debt", "claim", "gain", "event", "belief", "right")
         }
         if self._energy:
             taken["hour"] = (self._start_hour + steps["heartbeat"]) % 24

@@ -72,7 +72,7 @@ def test_agents_that_are_never_refused_are_named(run: RunData) -> None:
     refusals = {agent: np.concatenate(run.groups(agent, "refusals")).mean() for agent in run.agents}
     assert refusals["random"] > 1
     assert refusals["hermit"] == 0
-    reasons = figure.axes[3]
+    reasons = figure.axes[4]
     assert "hermit" in reasons.get_xlabel()
     assert "random" in [label.get_text() for label in reasons.get_yticklabels()]
     place = [label.get_text() for label in reasons.get_yticklabels()].index("random")

@@ -92,6 +92,7 @@ class Constants:
     level: float = 0.0  # debt that a surfer keeps
     foresees: bool = True  # it knows what gate and adequacy will decide
     heeds: bool = True  # it knows that debt blocks it; otherwise it is refused first
+    insists: bool = False  # blocked, it tries again instead of calibrating
     calibrates: int = WORTHWHILE
     plates: int = BEST_PLATE
     at_once: bool = False  # publishes after every plate
@@ -164,6 +165,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "honest": {},
         "max_claimer": {**_BOLD, "claiming": HIGHEST, "foresees": True},
+        "insister": {**_BOLD, "claiming": HIGHEST, "foresees": True, "insists": True},
         "zero_claimer": {"claiming": LOWEST},
         "surfer": {**_SURFS, "level": 1.9},
         "surfer_1.0": {**_SURFS, "level": 1.0},
@@ -528,7 +530,7 @@ def choose(lab, tables, book):  # type: ignore[no-untyped-def]
             if asked != NOTHING:
                 return asked
     blocked = tables.debt.enforced and lab.debt > tables.debt.threshold
-    if blocked and (book.heeds or lab.last_event == REFUSED):
+    if blocked and not book.insists and (book.heeds or lab.last_event == REFUSED):
         verb, _ = best_calibration(lab, float(beats_left(lab, tables)), tables, book)
         return tables.first_action[verb] if verb >= 0 and book.calibrates != NO_CALIBRATION else rest
     findings, open_compounds, m_best, q_best, most = 0, 0, 0, 0, NEVER

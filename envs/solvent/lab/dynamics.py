@@ -55,7 +55,7 @@ from solvent.lab.mechanisms.proposals import (
     reflect,
     review_proposals,
 )
-from solvent.lab.mechanisms.publication import any_unpublished, bits_asserted, reject, release
+from solvent.lab.mechanisms.publication import any_unpublished, assert_finding, reject, release
 from solvent.lab.verbs import Verb
 
 __all__ = ["advance", "begin", "begin_episode", "decide", "draw_for_step", "repeats"]
@@ -239,7 +239,7 @@ def explore(lab, action, uniforms, tables, step, scratch):  # type: ignore[no-un
 @inlined
 def publish(lab, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
     """Submit the compound's most probable class as a finding. Asserted bits beyond its licence become debt."""
-    step.claim = bits_asserted(lab, compound, confidence, tables)
+    assert_finding(lab, compound, confidence, tables, step)
     add_debt(lab, overclaim(step.claim, lab.licence[compound]), step)
     if tables.gate.enabled:
         accepted = judge(lab, compound, tables, step)

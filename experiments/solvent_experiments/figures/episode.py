@@ -1,4 +1,4 @@
-"""An evaluation episode over its heartbeats: wells left, debt and refusals of every agent."""
+"""An evaluation episode over its heartbeats: refusals, debt, wells and accepted bits of every agent."""
 
 from __future__ import annotations
 
@@ -10,31 +10,34 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from solvent.lab.codes import Refusal
 from solvent_experiments.figures.data import RunData, starts_of
 from solvent_experiments.figures.frame import LABEL, key, level_line, names_at_right, over_heartbeats, stacked
 from solvent_experiments.figures.style import BY_DEBT, OTHERWISE, new_figure
+from solvent_experiments.folder import Columns
 
 RARE = 0.005
 """Refusals per episode below which an agent counts as never refused."""
 
 
 def episode(run: RunData) -> Figure | None:
-    """Draw wells left, debt and refusals so far over an episode, and the refusals by cause."""
+    """Draw refusals, debt, wells and accepted bits over an episode, and below the refusals by cause."""
     if not len(run.traces["heartbeat"]):
         return None
     refused = [agent for agent in run.agents if np.concatenate(run.groups(agent, "refusals")).mean() > RARE]
     inches, bars = max(1.2, 1.1 * LABEL * len(run.agents)), 0.2 + 0.2 * len(refused)
-    figure = new_figure(1.6 + 3 * inches + bars)
-    wells, debt, so_far, causes = figure.subplots(4, 1, height_ratios=[inches] * 3 + [bars])
-    _panel(wells, run, {agent: run.traces_of(agent)["wells"] for agent in run.agents}, inches)
-    wells.set_title("wells left")
-    _panel(debt, run, {agent: run.traces_of(agent)["debt"] for agent in run.agents}, inches)
+    figure = new_figure(1.9 + 4 * inches + bars)
+    so_far, debt, wells, net, causes = figure.subplots(5, 1, height_ratios=[inches] * 4 + [bars])
+    traces = {agent: run.traces_of(agent) for agent in run.agents}
+    _panel(so_far, run, {agent: _refused_so_far(of) for agent, of in traces.items()}, inches)
+    so_far.set_title("refused so far because of debt")
+    _panel(debt, run, {agent: of["debt"] for agent, of in traces.items()}, inches)
     debt.set_title("debt (bits); dashed: threshold")
     level_line(debt, run.lab.debt.threshold)
-    _panel(so_far, run, {agent: _refused_so_far(run, agent) for agent in refused}, inches)
-    so_far.set_title("refused so far")
-    so_far.set_xlabel("heartbeat (line: mean of episodes, band: 10 to 90 % of a learner's)")
+    _panel(wells, run, {agent: of["wells"] for agent, of in traces.items()}, inches)
+    wells.set_title("wells left")
+    _panel(net, run, {agent: of["published_bits"] - of["debt"] for agent, of in traces.items()}, inches)
+    net.set_title("accepted bits less debt")
+    net.set_xlabel("heartbeat (line: mean of episodes, band: 10 to 90 % of a learner's)")
     by_debt, all_of_them = (
         [float(np.concatenate(run.groups(agent, name)).mean()) for agent in refused]
         for name in ("refusals_by_debt", "refusals")
@@ -48,10 +51,9 @@ def episode(run: RunData) -> Figure | None:
     return figure
 
 
-def _refused_so_far(run: RunData, agent: str) -> NDArray[np.float64]:
-    """Return how many actions of its episode were refused up to each traced one."""
-    traces = run.traces_of(agent)
-    refusals = np.cumsum(traces["refusal"] != Refusal.NONE)
+def _refused_so_far(traces: Columns) -> NDArray[np.float64]:
+    """Return how many actions of its episode debt had refused up to each traced one."""
+    refusals = np.cumsum(traces["caused_by_debt"])
     starts = starts_of(traces)
     before = refusals[starts][np.cumsum(np.isin(np.arange(len(refusals)), starts)) - 1]
     found: NDArray[np.float64] = (refusals - before).astype(np.float64)
@@ -60,6 +62,7 @@ def _refused_so_far(run: RunData, agent: str) -> NDArray[np.float64]:
 
 def _panel(axes: Axes, run: RunData, values: dict[str, NDArray[np.float64]], inches: float) -> None:
     ends = over_heartbeats(axes, run, values)
-    axes.set_ylim(0, max(axes.get_ylim()[1], 1.0))
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(0.0, low), max(high, 1.0))
     axes.yaxis.set_major_locator(MaxNLocator(4))
     names_at_right(axes, ends, inches)

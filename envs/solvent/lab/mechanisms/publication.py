@@ -36,7 +36,8 @@ FIELDS = (
 
 STEP_FIELDS = (
     Field("published_bits", "f8", "", "bits", "log score paid"),
-    Field("right", "b1", "", "flag", "the accepted finding is right"),
+    Field("right", "b1", "", "flag", "the finding, accepted or not, is right"),
+    Field("belief", "f8", "", "probability", "p(class) of the finding"),
 )
 
 # -- rules -------------------------------------------------------------------------------------
@@ -74,6 +75,15 @@ def any_unpublished(lab):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def assert_finding(lab, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
+    """Record the finding's probability and truth, and the bits that it asserts as its claim."""
+    named = lab.named[compound]
+    step.belief = lab.marginal[compound, named]
+    step.right = named == lab.potency[compound]
+    step.claim = bits_asserted(lab, compound, confidence, tables)
+
+
+@inlined
 def bits_asserted(lab, compound, confidence, tables):  # type: ignore[no-untyped-def]
     """Return the bits that a finding on the compound would assert."""
     return asserted_bits(confidence, tables.prior[lab.named[compound]])
@@ -82,16 +92,13 @@ def bits_asserted(lab, compound, confidence, tables):  # type: ignore[no-untyped
 @inlined
 def release(lab, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
     """Publish the compound's most probable class and pay its log score."""
-    named = lab.named[compound]
-    right = named == lab.potency[compound]
-    score = log_score(confidence, tables.prior[named], right)
+    score = log_score(confidence, tables.prior[lab.named[compound]], step.right)
     step.event = PUBLISHED
-    step.right = right
     step.published_bits = score
     lab.published_bits += score
     lab.published[compound] = 1
     lab.accepted += 1
-    lab.wrong += not right
+    lab.wrong += not step.right
 
 
 @inlined

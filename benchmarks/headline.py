@@ -1,0 +1,73 @@
+"""The headline figure: what debt does to agents where it is enforced, and where it is only tracked.
+
+``python -m benchmarks.headline`` plays the agents and writes ``docs/results/headline.json`` and
+``docs/img/headline.png``. After ``solvent study run predictions``, ``--arms runs/studies/arms`` also takes overclaimed
+bits over training from there, for ``docs/img/learners.png``. ``--draw`` only draws again what is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import machine
+from solvent import LabParams, preset
+from solvent_agents import PLAYERS, episodes
+from solvent_agents.learning.learned import LearnedAgent
+from solvent_agents.learning.shipped import shipped_policy
+from solvent_experiments.figures.headline import SETTINGS, curves, headline, learners, overclaims
+from solvent_experiments.figures.style import save, styled
+from solvent_experiments.folder import RunFolder, read_parquet
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+KEPT = DOCS / "results" / "headline.json"
+AGENTS = ("ppo", "honest", "max_claimer", "insister")
+SHOWN = ("published_bits", "debt", "debt_added", "refusals_by_debt", "accepted", "wrong", "return")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Play, keep the curves and draw them."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.headline", description=__doc__)
+    parser.add_argument("--episodes", type=int, default=1000, help="episodes per agent, from seed 10,000")
+    parser.add_argument("--draw", action="store_true", help="only draw what is kept")
+    parser.add_argument("--arms", type=Path, metavar="FOLDER", help="the arms of the study predictions")
+    options = parser.parse_args(arguments)
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    if not options.draw:
+        kept |= {"machine": machine(), "episodes": options.episodes}
+        kept |= {setting: played(setting == "enforced", options.episodes) for setting in SETTINGS}
+    if options.arms:
+        tables = {setting: RunFolder(options.arms / setting).training for setting in SETTINGS}
+        kept["training"] = {setting: overclaims(read_parquet(table)) for setting, table in tables.items()}
+    KEPT.write_text(json.dumps(kept) + "\n", encoding="utf-8")
+    draw(kept, DOCS / "img")
+
+
+def played(enforced: bool, count: int) -> dict[str, Any]:
+    """Return each agent's mean curves and, as ``means``, the means of its episodes' columns."""
+    params: LabParams = LabParams.from_mapping({"debt": {"enforced": enforced}}, base=preset("default"))
+    found = {}
+    for name in AGENTS:
+        learned = LearnedAgent.load(shipped_policy("ppo:Solvent/Debt-v0"), params) if name == "ppo" else None
+        columns = episodes(
+            learned or PLAYERS[name](params, 0), params, range(10_000, 10_000 + count), trace=True
+        )
+        means = {column: round(float(columns[column].mean()), 2) for column in SHOWN}
+        found[name] = curves(columns["trace"]) | {"means": means}
+    return found
+
+
+def draw(kept: dict[str, Any], folder: Path) -> None:
+    """Write the figures of what is kept."""
+    with styled():
+        figure = headline({setting: kept[setting] for setting in SETTINGS}, preset("default").debt.threshold)
+        save(figure, folder / "headline", ("png",))
+        if "training" in kept:
+            save(learners(kept["training"]), folder / "learners", ("png",))
+
+
+if __name__ == "__main__":
+    main()
