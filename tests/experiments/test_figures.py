@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +13,12 @@ from matplotlib.text import Text
 
 from solvent_experiments.figures.data import RunData, held, load_run, stretches
 from solvent_experiments.figures.drawing import FIGURES, draw
+from solvent_experiments.figures.headline import MEASURES, SETTINGS, curves, headline, learners, overclaims
 from solvent_experiments.figures.style import PALETTE, as_image, colour_of, head, styled
 from solvent_experiments.folder import RunFolder
 from tests.runs import SMOKE, Runs
 
+ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = {
     "smoke": {"energy_curve", "verdicts", "words"},
     "smoke_energy": {"learning_curve", "refusal_curve", "verdicts", "words"},
@@ -116,3 +120,38 @@ def test_names_are_text_whatever_their_characters(run: RunData) -> None:
 
 def test_figure_without_data_is_none(smoke_run: RunFolder) -> None:
     assert draw("energy_curve", smoke_run) is None
+
+
+def test_curves_hold_what_an_ended_episode_had() -> None:
+    nan = np.nan
+    trace = {
+        "wells": np.array([[384.0, 376, nan, nan], [384, 384, 376, 368]]),
+        "debt": np.array([[0.0, 2.5, nan, nan], [0, 0, 1, 1]]),
+        "published_bits": np.array([[0.0, 0, nan, nan], [0, 0, 0, 2]]),
+        "caused_by_debt": np.array([[nan, 1, nan, nan], [nan, 0, 0, 1]]),
+    }
+    assert curves(trace) == {
+        "refused": [0.0, 0.5, 0.5, 1.0],
+        "debt": [0.0, 1.25, 1.75, 1.75],
+        "wells": [384.0, 380.0, 376.0, 372.0],
+        "net": [0.0, -1.25, -1.75, -0.75],
+    }
+
+
+def test_headline_is_drawn_from_what_is_kept() -> None:
+    kept = json.loads((ROOT / "docs" / "results" / "headline.json").read_text(encoding="utf-8"))
+    with styled():
+        figure = headline({setting: kept[setting] for setting in SETTINGS}, 2.0)
+        training = learners(kept["training"])
+    for said in (*MEASURES.values(), *SETTINGS.values(), "threshold", "insister"):
+        assert said in words(figure)
+    assert kept["enforced"]["insister"]["refused"][-1] > 30 > kept["enforced"]["honest"]["refused"][-1]
+    assert all(says in words(training) for says in SETTINGS.values())
+
+
+def test_overclaims_over_training_are_those_of_the_seeds() -> None:
+    steps = np.repeat(np.arange(1, 61) * 10, 2)
+    training = {"steps": steps, "training_seed": np.tile([0, 1], 60), "debt_added": np.tile([1.0, 3.0], 60)}
+    found = overclaims(training)
+    assert len(found["steps"]) == 30
+    assert (set(found["mean"]), set(found["low"]), set(found["high"])) == ({2.0}, {1.0}, {3.0})

@@ -91,12 +91,12 @@ def learners(kept: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
     """Draw new debt over training, a line per setting with the band of its seeds."""
     figure = new_figure(2.6)
     axes = figure.subplots()
-    for (setting, of), colour, place in zip(kept.items(), (GREEN, RED), (-12, 6), strict=True):
+    for (setting, of), colour, place in zip(kept.items(), (GREEN, RED), (10, 30), strict=True):
         axes.fill_between(of["steps"], of["low"], of["high"], color=colour, alpha=0.2, lw=0)
         axes.plot(of["steps"], of["mean"], color=colour, lw=1.8)
         at: Any = {"xytext": (0, place), "textcoords": "offset points", "ha": "right"}
         axes.annotate(SETTINGS[setting], (of["steps"][-1], of["mean"][-1]), color=colour, **at)
-    axes.set_title("overclaimed bits per episode while PPO learns (line: mean, band: all seeds)")
+    axes.set_title("overclaimed bits per episode while PPO learns")
     axes.set_ylim(bottom=0)
-    step_axis(axes)
+    step_axis(axes, "line: mean of the seeds, band: all of them")
     return figure
