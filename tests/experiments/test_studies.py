@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from solvent import preset
-from solvent_agents import PLAYERS
+from solvent_agents import PLAYERS, episodes
 from solvent_agents.learning.recipe import Recipe
 from solvent_experiments.config import environment_params
 from solvent_experiments.folder import RunFolder, owned, read_parquet
@@ -21,8 +21,10 @@ from solvent_experiments.studies.claims import within_strata
 from solvent_experiments.studies.results import all_studies
 from solvent_experiments.studies.study import (
     CONFIRMED,
+    DOCUMENT,
     NOT_SHOWN,
     REFUTED,
+    TRACKED,
     Arm,
     Budget,
     Compare,
@@ -206,3 +208,12 @@ def test_study_runs_resumes_and_draws(tmp_path: Path) -> None:
     found = json.loads((tmp_path / "claims.json").read_text())
     assert len(found["findings"]) >= len(STUDIES["claims"].compares)
     assert (tmp_path / "claims.png").stat().st_size > 10_000
+
+
+def test_tracked_debt_is_the_same_under_both_rule_sets() -> None:
+    found = []
+    for params in (TRACKED.params, {"debt": {**TRACKED.params["debt"], **DOCUMENT.params["debt"]}}):
+        lab = environment_params("Solvent/Debt-v0", params)
+        found.append(episodes(PLAYERS["insister"](lab, 0), lab, range(10)))
+    assert found[0]["debt_added"].mean() > 10
+    assert all((found[0][name] == found[1][name]).all() for name in ("return", "debt", "wells"))
