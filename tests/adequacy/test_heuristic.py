@@ -79,6 +79,7 @@ def test_plain_claims_escalate_with_thin_support_only():
     assert (shown.score, shown.escalate) == (0, False)
     invented = score("The server keeps 40 sessions in Redis.", [READ], "Does the client retry?")
     assert (invented.score, invented.escalate) == (2, True)
+    assert "results_not_referred" in invented.signals
     ample = score("Each of 0.py, 1.py, 2.py, 3.py and 4.py holds code.", READS)
     assert not ample.escalate
 
