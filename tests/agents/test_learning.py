@@ -176,6 +176,29 @@ def test_idling_costs_only_what_does_not_execute():
     assert min(idle, executed) > 100
 
 
+def test_debt_shocks_block_labs_and_pay_nothing():
+    lab = solvent.preset("default")
+    envs = LabVecEnv(lab, 32, Rewards(shaping_weight=0.0, debt_shocks=0.5))
+    envs.seed(0)
+    envs.reset()
+    rest = np.full(32, int(np.flatnonzero(envs.labs.actions["verb"] == Verb.REST)[0]))
+    params, seen = lab.debt, 0
+    for _ in range(5):
+        before = envs.labs.batch.labs["debt"].copy()
+        envs.step_async(rest)
+        observations, earned, _, _ = envs.step_wait()
+        grown = np.minimum(params.interest * before, np.maximum(params.interest_cap - before, 0.0))
+        assert earned == pytest.approx(-grown, abs=1e-6)  # the shaping charges interest, not the shock
+        after = envs.labs.batch.labs["debt"]
+        struck = after > before + grown + 1e-9
+        seen += struck.sum()
+        assert (after[struck] > params.threshold).all()
+        assert (after <= 2 * params.threshold + 1e-9).all()
+        margin = envs.labs.observation_fields.index("debt_margin")
+        assert ((observations[:, margin] < 0) == (after > params.threshold)).all()
+    assert seen > 30
+
+
 def test_while_blocked_counts_refusals_calibrations_and_rests():
     """Bold claims, so that debt soon blocks: what is then neither calibration nor rest is refused."""
     envs = LabVecEnv(PARAMS, 64)

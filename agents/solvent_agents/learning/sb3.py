@@ -13,13 +13,12 @@ from stable_baselines3.common.vec_env import VecEnv
 from solvent import LabParams, LabVectorEnv
 from solvent.lab.codes import Event
 from solvent.lab.columns import episode_columns, join_columns
-from solvent.lab.verbs import Verb
+from solvent.lab.verbs import CALIBRATIONS, Verb
 from solvent.lab.wrappers import ExpectedScoreVectorReward, PotentialVectorShaping
 from solvent_agents.learning import WHILE_BLOCKED
 
 # Actions that cost a place in the heartbeat and nothing else.
 IDLE = (Event.REFUSED, Event.NOT_EXECUTED, Event.DEFERRED)
-CALIBRATIONS = (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION)
 
 
 class Rewards(BaseModel):
@@ -34,6 +33,8 @@ class Rewards(BaseModel):
     expected_score: bool = False  # a finding earns its expected score instead of the drawn one
     # Of an action that does not execute: a free way to wait, which makes episodes of 40 heartbeats 200 actions long.
     idle_price: float = Field(default=0.0, ge=0.0, le=1.0)
+    # Times per action that a lab's debt is raised above the threshold, so that a learner practises being blocked.
+    debt_shocks: float = Field(default=0.0, ge=0.0, le=1.0)
 
 
 class LabVecEnv(VecEnv):
@@ -59,6 +60,7 @@ class LabVecEnv(VecEnv):
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         # Drawn, so that training never meets an evaluation's labs.
         self._seeds = np.random.SeedSequence(seed).generate_state(self.num_envs, np.uint64).tolist()
+        self._shocks = np.random.default_rng(seed)
         return self._seeds
 
     def reset(self) -> NDArray[np.float32]:
@@ -96,7 +98,22 @@ class LabVecEnv(VecEnv):
                     "episode": {"r": result, "l": length, "t": 0.0},
                     "is_success": bool(columns["is_success"][row]),
                 }
+        if self.rewards.debt_shocks > 0.0:
+            observations = self._shock()
         return observations.copy(), rewards.astype(np.float32), dones, infos
+
+    def _shock(self) -> NDArray[np.float32]:
+        """Raise the debt of some labs above the threshold, by up to as much again, and return all observations."""
+        labs = self.labs.get_state()
+        struck = self._shocks.random(self.num_envs) < self.rewards.debt_shocks
+        debt = self.labs.params.debt.threshold * self._shocks.uniform(1.0, 2.0, self.num_envs)
+        added = np.where(struck, np.maximum(debt - labs["debt"], 0.0), 0.0)
+        labs["debt"] += added
+        labs["debt_added"] += added
+        observations = self.labs.set_state(labs)
+        if isinstance(self._envs, PotentialVectorShaping):
+            self._envs.begin()
+        return observations
 
     def take_finished(self) -> dict[str, Any] | None:
         """Return the ``episode`` columns of the episodes that ended since the last call, or None."""

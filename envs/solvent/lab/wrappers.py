@@ -33,8 +33,12 @@ class PotentialVectorShaping(VectorWrapper):
     def reset(self, **kwargs: Any) -> Any:
         """Start episodes."""
         result = super().reset(**kwargs)
-        self._before = potential(self._labs.batch.labs, *self._weights)
+        self.begin()
         return result
+
+    def begin(self) -> None:
+        """Shape from the labs' present state, which something other than an action may have changed."""
+        self._before = potential(self._labs.batch.labs, *self._weights)
 
     def step(self, actions: Any) -> Any:
         """Run one action in every lab; the rewards include the shaping."""
