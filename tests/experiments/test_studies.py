@@ -119,6 +119,25 @@ def test_longest_run_of_marks() -> None:
     assert records.longest_runs(marked).tolist() == [2, 0, 4]
 
 
+def test_projects_sum_up_to_the_career() -> None:
+    lab = environment_params("Solvent/Frontier-v0")
+    columns = records.projects(PLAYERS["definitive"](lab, 0), lab, SEEDS)
+    whole = episodes(PLAYERS["definitive"](lab, 0), lab, SEEDS)
+    known_as = {"overclaimed": "debt_added", "recalled": "debt_recalled", "refused_by_debt": "refusals_by_debt",
+                "calibrations": "calibrations", "accepted": "accepted", "wrong": "wrong"}  # fmt: skip
+    for name, column in known_as.items():
+        parts = [columns[f"{name}_{project}"] for project in (1, 2, 3)]
+        assert np.sum(parts, axis=0) == pytest.approx(whole[column], abs=1e-6), name
+        assert columns[f"{name}_change"] == pytest.approx(parts[2] - parts[0])
+    assert columns["blocked_1"].sum() < columns["blocked_3"].sum()  # errors come back one project later
+
+
+def test_understatement_is_what_is_right_less_what_is_stated() -> None:
+    columns = records.episodes(PLAYERS["definitive"](DEBT, 0), DEBT, SEEDS)
+    assert columns["stated"] == pytest.approx(0.95 * columns["accepted"])
+    assert columns["understated"] == pytest.approx(columns["accepted"] - columns["wrong"] - columns["stated"])
+
+
 def test_lab_is_out_of_wells_when_no_screen_can_be_paid() -> None:
     assert records.out_of_wells(DEBT, 7, 0.0)
     assert not records.out_of_wells(DEBT, 100, 0.0)

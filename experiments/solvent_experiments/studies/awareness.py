@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from solvent.lab.mechanisms.energy import SHOWN_INTENTS
 from solvent_experiments.studies.study import ENERGETIC, Arm, Compare, Study
+from solvent_experiments.studies.voice import HEARD_ARM
 
 LAB = Arm("lab", "Lab", ENERGETIC, "Solvent/Lab-v0")
 HIDDEN = {"observation": {"intents": False}}
 PAIRS = {
     "Energy": (
-        Arm("energy", "Energy", ENERGETIC, "Solvent/Energy-v0"),
+        HEARD_ARM,
         Arm("energy_unaware", "Energy, unaware", ENERGETIC, "Solvent/Energy-v0", HIDDEN),
     ),
     "Lab": (LAB, Arm("lab_unaware", "Lab, unaware", ENERGETIC, "Solvent/Lab-v0", HIDDEN)),

@@ -3,7 +3,8 @@
 This is the source's last open item: *agent learns to propose calibration when blocked (deadlock recovery)*. While PPO
 trains from nothing, the study measures the share of calibrations among choices made with debt above the threshold. A
 good policy is hardly ever blocked, so trained policies also play labs into which debt above the threshold is put when
-the second reagent lot has 10, 6 and 3 heartbeats left.
+the second reagent lot has 10, 6 and 3 heartbeats left. One arm *practises*: debt is put into its labs in training too.
+Choices count as proposed, so a calibration that is refused for lack of wells is one.
 """
 
 from __future__ import annotations
@@ -27,13 +28,16 @@ from solvent_experiments.studies.study import (
 )
 
 MASKED = Arm("masked", "masked", {**PPO, "algorithm": "MaskablePPO"})
+PRACTISED = Arm("practised", "practised", {**PPO, "debt_shocks": 0.01})
 ARMS = {
     "unmasked (PPO)": ENFORCED,
     "masked (MaskablePPO)": MASKED,
     "the document's rules (PPO)": DOCUMENT,
+    "practised (PPO)": PRACTISED,
 }
 ENOUGH = 0.8
 """The share of calibrations that the claim asks for where debt is put into a lab."""
+HONEST = Play("honest_indebted", script="honest", record="indebted", episodes=500)
 
 
 def indebted(arm: Arm, episodes: int = 500) -> Play:
@@ -68,16 +72,20 @@ def growth(data: StudyData) -> Sequence[Finding]:
 
 STUDY = Study(
     title="Calibrating when blocked",
-    claim="Blocked by its debt, an agent learns to calibrate, without and with masked actions, and without interest "
-    "on debt: the share of "
-    "calibrations among its choices above the threshold rises from the first to the last tenth of training, "
-    "and is at least 80 % when debt is put into its lab.",
-    compares=tuple(enough(says, indebted(arm)) for says, arm in ARMS.items()),
-    rows={says: indebted(arm) for says, arm in ARMS.items()},
-    columns=("blocked", "calibrations", "first", "return"),
+    claim="Blocked by its debt, an agent learns to propose calibrations, without and with masked actions, without "
+    "interest on debt, and with practice: their share among its choices above the threshold rises from the first to "
+    "the last tenth of training, and is at least 80 % when debt is put into its lab.",
+    compares=(
+        *(enough(says, indebted(arm)) for says, arm in ARMS.items()),
+        Compare("practised less unmasked: return with debt put into the lab", "bits", indebted(PRACTISED), "return",
+                indebted(ENFORCED)),
+        Compare("practised less unmasked: return without", "bits", PRACTISED, "return", ENFORCED, middle=True),
+    ),
+    rows={**{says: indebted(arm) for says, arm in ARMS.items()}, "honest script": HONEST},
+    columns=("blocked", "calibrations", "calibrated", "first", "return"),
     more=growth,
     needs=tuple(ARMS.values()),
     notes=(
         "An untrained policy calibrates in 20 % of its choices, in 50 % of those that execute above the threshold.",
     ),
-)
+)  # fmt: skip

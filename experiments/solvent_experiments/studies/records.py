@@ -19,7 +19,7 @@ from solvent.lab.actions import action_table
 from solvent.lab.codes import VERDICTS, Event
 from solvent.lab.columns import episode_columns
 from solvent.lab.mechanisms.debt import debt_rules, should_refuse
-from solvent.lab.verbs import Verb
+from solvent.lab.verbs import CALIBRATIONS, Verb
 from solvent_agents import find_agent, rollout
 from solvent_agents.agent import Actions, Agent, show_labs
 from solvent_agents.planning.planner import Effort
@@ -81,14 +81,69 @@ def _batches(seeds: Sequence[int]) -> list[NDArray[np.int64]]:
 
 
 def episodes(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """Return a row for each episode, with its longest run of calibrations and whether a screen is unaffordable."""
+    """Return a row for each episode.
+
+    Beside its record: its longest run of calibrations, whether a screen is unaffordable at its end, and the sum of the
+    confidences ``stated`` in accepted findings, with that of ``right`` less stated.
+    """
     columns = rollout.episodes(agent, params, seeds, trace=True)
-    longest = longest_runs(columns.pop("trace")["event"] == int(Event.CALIBRATED))
+    trace = columns.pop("trace")
+    longest = longest_runs(trace["event"] == int(Event.CALIBRATED))
+    published = trace["event"] == int(Event.PUBLISHED)
+    confidence = action_table(params)["confidence"][np.nan_to_num(trace["action"]).astype(np.int64)]
+    stated = np.where(published, confidence, 0.0)
     columns = flatten(columns)
     left = zip(columns["wells"], columns["debt"], strict=True)
     exhausted = np.array([out_of_wells(params, int(wells), float(debt)) for wells, debt in left])
     seed = columns.pop("seed")
-    return {"episode_seed": seed, **columns, "longest_calibration": longest, "exhausted": exhausted}
+    understated = np.where(published, trace["right"] - stated, 0.0).sum(axis=1)
+    return {
+        "episode_seed": seed,
+        **columns,
+        "longest_calibration": longest,
+        "exhausted": exhausted,
+        "stated": stated.sum(axis=1),
+        "understated": understated,
+    }
+
+
+def projects(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+    """Return a row for each career, with the columns ``<measure>_<project>`` and ``<measure>_change``.
+
+    The measures are bits ``overclaimed`` and ``recalled``, heartbeats that begin ``blocked``, refusals that debt
+    caused, ``calibrations``, and findings ``accepted``, of these ``wrong``. The change is the last project's less the
+    first's.
+    """
+    return joined([_projects(agent, params, batch) for batch in _batches(seeds)])
+
+
+def _projects(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
+    length = params.career.project_heartbeats
+    count = -(-params.budget.heartbeats // length)
+    sums: dict[str, NDArray[np.float64]] = {}
+    running, lab = np.ones(len(seeds), np.bool_), np.arange(len(seeds))
+    for step in walk(agent, params, seeds.tolist()):
+        steps, project = step.envs.batch.steps, step.before["heartbeat"] // length
+        taken = {
+            "overclaimed": steps["debt_added"],
+            "recalled": steps["debt_recalled"],
+            "blocked": step.before["debt"] > params.debt.threshold,
+            "refused_by_debt": steps["caused_by_debt"],
+            "calibrations": steps["event"] == int(Event.CALIBRATED),
+            "accepted": steps["event"] == int(Event.PUBLISHED),
+            "wrong": (steps["event"] == int(Event.PUBLISHED)) & ~steps["right"].astype(np.bool_),
+        }
+        for name, values in taken.items():
+            of = sums.setdefault(name, np.zeros((len(seeds), count)))
+            of[lab, np.minimum(project, count - 1)] += running * values
+        running &= ~step.ended
+        if not running.any():
+            break
+    columns: Columns = {"episode_seed": seeds}
+    for name, of in sums.items():
+        columns |= {f"{name}_{i + 1}": of[:, i] for i in range(count)}
+        columns[f"{name}_change"] = of[:, -1] - of[:, 0]
+    return columns
 
 
 def out_of_wells(params: LabParams, wells: int, debt: float) -> bool:
@@ -195,8 +250,9 @@ def _judged(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Column
 def indebted(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
     """Return a row for each lab and each of ``LEFT``, with ``OWED`` bits more than it may owe put into the lab.
 
-    It happens when the second lot has ``left`` heartbeats left. ``blocked`` counts the actions above the threshold from
-    then on, ``calibrations`` those that calibrated; ``first`` is 1 if the first of them did.
+    It happens when the second lot has ``left`` heartbeats left. ``blocked`` counts the actions above the threshold
+    from then on, ``calibrations`` those that propose a calibration, and ``calibrated`` those of them that run: the
+    others are refused for lack of wells. ``first`` is 1 if the first of the actions is a calibration.
     """
     return _put_into_debt(agent, params, seeds, waits=False)
 
@@ -216,9 +272,11 @@ def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: i
     third_lot = 2 * params.assay.lot_heartbeats
     threshold = params.debt.threshold
     due, running = np.ones(len(seeds), np.bool_), np.ones(len(seeds), np.bool_)
-    counts = {name: np.zeros(len(seeds), np.int64) for name in ("blocked", "calibrations", "first")}
+    names = ("blocked", "calibrations", "calibrated", "first")
+    counts = {name: np.zeros(len(seeds), np.int64) for name in names}
     returns = np.zeros(len(seeds))
-    rest = int(np.flatnonzero(action_table(params)["verb"] == Verb.REST)[0])
+    verbs = action_table(params)["verb"]
+    rest = int(np.flatnonzero(verbs == Verb.REST)[0])
 
     def put(labs: NDArray[Any]) -> bool:
         now = running & due & (labs["heartbeat"] == third_lot - left)
@@ -233,10 +291,11 @@ def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: i
 
     for step in walk(agent, params, seeds.tolist(), put, wait):
         over = running & ~due & (step.before["debt"] > threshold)
-        calibrated = over & (step.envs.batch.steps["event"] == int(Event.CALIBRATED))
-        counts["first"] += calibrated & (counts["blocked"] == 0)
+        proposed = over & np.isin(verbs[step.actions], CALIBRATIONS)
+        counts["first"] += proposed & (counts["blocked"] == 0)
         counts["blocked"] += over
-        counts["calibrations"] += calibrated
+        counts["calibrations"] += proposed
+        counts["calibrated"] += over & (step.envs.batch.steps["event"] == int(Event.CALIBRATED))
         ended = np.flatnonzero(running & step.ended)
         if len(ended):
             returns[ended] = episode_columns(params, step.envs.batch.finals, ended)["return"]
@@ -250,6 +309,7 @@ def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: i
 
 RECORDS: Mapping[str, Callable[[Any, LabParams, Sequence[int]], Columns]] = {
     "episodes": episodes,
+    "projects": projects,
     "claims": claims,
     "claims_in_debt": claims_in_debt,
     "judged": judged,

@@ -88,9 +88,9 @@ def show_score(name: str, runs: Path, out: Path | None = None) -> None:
     headings = ("finding", "value (95 %)", "unit", "expected", "verdict", "size")
     console.print(Table(headings, tuple(told), left=headings, wrapped=("finding",)).terminal())
     means = {label: _means(study, data, label) for label in study.rows}
-    rows = [(label, *(_told(found) for found in of.values())) for label, of in means.items()]
-    if rows:
-        console.print(Table(("means per episode", *study.columns), tuple(rows)).terminal())
+    if means:  # a column for each source: sources are fewer than measures, or their names are longer
+        rows = [(name, *(_told(of[name]) for of in means.values())) for name in study.columns]
+        console.print(Table(("means per episode", *means), tuple(rows)).terminal())
     console.print("\n".join(study.notes), highlight=False)
     if out is not None:
         write_json(out / f"{name}.json", _mapping(study, data, findings, means))

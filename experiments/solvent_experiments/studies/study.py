@@ -37,10 +37,7 @@ PPO: Mapping[str, Any] = {
     "policy_kwargs": {"width": 48, "value_width": 16},
 }  # fmt: skip
 """PPO from nothing, as in ``configs/hyperparameters/ppo.yml``, for fewer steps."""
-ENERGETIC = {
-    **PPO, "n_timesteps": 4_000_000, "n_envs": 256, "idle_price": 0.02, "n_steps": 64, "batch_size": 2048,
-    "learning_rate": "lin_3e-3", "ent_coef": "lin_0.1", "policy_kwargs": {"width": 64, "value_width": 32},
-}  # fmt: skip
+ENERGETIC = {**PPO, "n_timesteps": 2_000_000, "idle_price": 0.02, "ent_coef": "lin_0.1"}
 """For levels on which acting costs energy."""
 SMOKE = {"n_timesteps": 1280, "n_envs": 16, "n_steps": 8, "batch_size": 64}
 

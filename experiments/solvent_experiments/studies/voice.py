@@ -14,8 +14,8 @@ from solvent_experiments.studies.study import ENERGETIC, Arm, Compare, Play, Stu
 ENERGY = "Solvent/Energy-v0"
 FAIR: dict[str, Any] = {"mispriced_most": 0}
 UNHEARD: dict[str, Any] = {"review_heartbeats": 10_000}
-HEARD_ARM = Arm("mispriced_heard", "mispriced, heard", ENERGETIC, ENERGY)
-UNHEARD_ARM = Arm("mispriced_unheard", "mispriced, unheard", ENERGETIC, ENERGY, {"proposals": UNHEARD})
+HEARD_ARM = Arm("energy", "Energy", ENERGETIC, ENERGY)
+UNHEARD_ARM = Arm("energy_unheard", "Energy, unheard", ENERGETIC, ENERGY, {"proposals": UNHEARD})
 
 
 def honest(prices: str, voice: str) -> Play:

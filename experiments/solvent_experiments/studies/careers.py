@@ -1,0 +1,51 @@
+"""Careers: does debt that persists change what is learnt for the last project?
+
+This is the source's first open question, *does debt persist across sessions?*, as a task: on ``Solvent/Frontier-v0``
+debt and what is due outlive a project, and a wrong finding comes back as debt in the next one. PPO learns from nothing
+where debt is enforced and where it is only tracked. Each measure is taken per project, and its change from the first
+project to the third is compared.
+"""
+
+from __future__ import annotations
+
+from solvent_experiments.studies.study import PPO, Arm, Compare, Play, Study
+
+FRONTIER = "Solvent/Frontier-v0"
+LONG = {**PPO, "n_timesteps": 3_000_000, "expected_score": False}
+ENFORCED = Arm("frontier", "Frontier", LONG, FRONTIER)
+TRACKED = Arm("frontier_tracked", "Frontier, tracked", LONG, FRONTIER, {"debt": {"enforced": False}})
+MINE = Play("ppo", {}, FRONTIER, arm=ENFORCED, record="projects")
+THEIRS = Play("ppo_tracked", TRACKED.params, FRONTIER, arm=TRACKED, record="projects")
+HONEST = Play("honest", {}, FRONTIER, script="honest", record="projects")
+MEASURES = (
+    ("overclaimed", "bits", -1, 0.1),
+    ("calibrations", "calibrations", 1, 0.1),
+    ("accepted", "findings", -1, 0.1),
+    ("blocked", "heartbeats", 0, 0.0),
+    ("refused_by_debt", "refusals", 0, 0.0),
+)
+
+STUDY = Study(
+    title="What persistent debt teaches",
+    claim="Where debt outlives a project, a learner overclaims less, calibrates more and publishes less in the third "
+    "project than in the first, beyond what it does where debt is only tracked.",
+    compares=(
+        *(
+            Compare(f"PPO: change of {name}, enforced less tracked", f"{unit} per project", MINE, f"{name}_change",
+                    THEIRS, expected=sign, matters=matters)
+            for name, unit, sign, matters in MEASURES
+            if sign
+        ),
+        *(
+            Compare(f"{says}: change of {name}", f"{unit} per project", play, f"{name}_change")
+            for says, play in (("PPO, enforced", MINE), ("honest script", HONEST))
+            for name, unit, *_ in MEASURES
+        ),
+    ),
+    rows={"PPO, enforced": MINE, "PPO, only tracked": THEIRS, "honest script": HONEST},
+    columns=tuple(f"{name}_{project}" for name, *_ in MEASURES for project in (1, 2, 3)),
+    notes=(
+        "The change of a measure is the third project's less the first's.",
+        "A heartbeat counts as blocked if it begins with debt above the threshold, enforced or not.",
+    ),
+)  # fmt: skip

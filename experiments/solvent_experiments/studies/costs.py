@@ -1,0 +1,45 @@
+"""What enforcement costs, beside what it brings.
+
+Debt enforced against debt that is only tracked, on ``Solvent/Debt-v0``: bits that findings paid, findings, wrong ones,
+bits overclaimed, heartbeats spent on calibrations, and understatement: the share of findings that are right less the
+confidence that they state.
+"""
+
+from __future__ import annotations
+
+from solvent_experiments.studies.predictions import ALONE, LEARNT
+from solvent_experiments.studies.study import TRACKED, Compare, Play, Study
+
+HONEST = Play("honest_enforced", script="honest")
+HONEST_TRACKED = Play("honest_tracked", TRACKED.params, script="honest")
+PAIRS = {"PPO": (LEARNT, ALONE), "honest script": (HONEST, HONEST_TRACKED)}
+MEASURES = (
+    ("bits published", "published_bits", -1, "bits per episode", 0.25),
+    ("findings", "accepted", -1, "findings per episode", 0.1),
+    ("wrong findings", "wrong", 0, "findings per episode", 0.1),
+    ("bits overclaimed", "debt_added", -1, "bits per episode", 0.1),
+    ("calibrations", "calibrations", 1, "calibrations per episode", 0.25),
+)
+
+STUDY = Study(
+    title="What enforcement costs",
+    claim="Where debt is enforced, learners and the honest script overclaim less, but also publish less, in findings "
+    "and in bits, and spend more heartbeats on calibrations, than where it is only tracked.",
+    compares=(
+        *(
+            Compare(f"{says}: {name}, enforced less tracked", unit, mine, column, theirs, expected=sign,
+                    matters=matters, paired=says != "PPO")
+            for says, (mine, theirs) in PAIRS.items()
+            for name, column, sign, unit, matters in MEASURES
+        ),
+        *(
+            Compare(f"{says}, {where}: share right less stated", "understatement", play, "understated", over="accepted")
+            for says, pair in PAIRS.items()
+            for where, play in zip(("enforced", "tracked"), pair, strict=True)
+        ),
+    ),
+    rows={f"{says}, {where}": play for says, pair in PAIRS.items()
+          for where, play in zip(("enforced", "only tracked"), pair, strict=True)},
+    columns=("published_bits", "accepted", "wrong", "stated", "debt_added", "calibrations", "refusals_by_debt"),
+    notes=("Stated: the sum of the confidences of an episode's findings.",),
+)  # fmt: skip
