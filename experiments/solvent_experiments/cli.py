@@ -346,22 +346,27 @@ def leaderboard(
 
     Examples:
 
-    - `solvent leaderboard runs/quickstart runs/lab --format json > docs/results/leaderboard.json`
+    - `solvent leaderboard runs/debt runs/lab --format json > docs/results/leaderboard.json`
 
     - `solvent leaderboard docs/results/leaderboard.json --env Solvent/Lab-v0 --into README.md`
     """
-    from solvent_experiments.leaderboard import leaderboard_table, read_entries, write_between
+    from solvent_experiments.leaderboard import (
+        leaderboard_markdown,
+        leaderboard_table,
+        read_entries,
+        write_between,
+    )
 
     entries = read_entries(runs)
-    table = leaderboard_table(entries, env)
+    markdown = leaderboard_markdown(entries) if env is None else leaderboard_table(entries, env).markdown()
     if into is not None:
-        write_between(into, table.markdown())
+        write_between(into, markdown)
         say(str(into))
     elif form == "terminal":
-        new_console().print(table.terminal())
+        new_console().print(leaderboard_table(entries, env).terminal())
         suggest("`--format json` keeps the numbers, `--into README.md` writes the table into a page.")
     else:
-        say(json.dumps(entries, indent=2) if form == "json" else table.markdown())
+        say(json.dumps(entries, indent=2) if form == "json" else markdown)
 
 
 @app.command()

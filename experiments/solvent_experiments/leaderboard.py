@@ -20,17 +20,18 @@ from solvent_experiments.table import Table
 START, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 HEADINGS = {
     "level": "level", "agent": "agent", "score": "score", "95 % interval": "95 % interval",
-    "return (bits)": "return\n(bits)", "overclaimed (bits)": "over-\nclaimed\n(bits)", "refusals": "refu-\nsals",
-    "wrong": "wrong", "command": "command",
+    "return (bits)": "return\n(bits)", "overclaimed (bits)": "over-\nclaimed\n(bits)",
+    "refused by debt": "refused\nby debt", "refused otherwise": "other-\nwise", "wrong": "wrong", "command": "command",
 }  # fmt: skip
 """Headings, and their line breaks in a terminal."""
 CAPTION = (
     "Score: 100 times the return over the honest script's in the same run. Score and return are interquartile means; "
     "the interval is a 95 % bootstrap over training seeds and episodes. The other columns are per-episode means. "
-    "Overclaimed: bits claimed or asserted beyond what was gained or licensed. Wrong: accepted findings that are wrong."
+    "Overclaimed: bits claimed or asserted beyond what was gained or licensed. Refused by debt: refusals that "
+    "would have run at zero debt; otherwise: for lack of wells. Wrong: accepted findings that are wrong."
 )
-MEANS = {"overclaimed_bits": "debt_added", "refusals": "refusals", "wrong": "wrong"}
-"""Means per episode by their name in the JSON, and their key in the summary."""
+MEANS = ("overclaimed_bits", "refused_by_debt", "refused_otherwise", "wrong")
+"""Means per episode, by their names in the JSON."""
 
 Entries = dict[str, Any]
 
@@ -56,7 +57,7 @@ def _from_json(path: Path) -> Entries:
     found = read_json(path, what)
     try:
         for entry in found.values():
-            str(entry["command"]), [_cells(of) for of in entry["agents"].values()]
+            str(entry["command"]), entry["finished"][:10], [_cells(of) for of in entry["agents"].values()]
             list(ENVIRONMENTS).index(entry["level"].partition(" ")[0])
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ConfigError(f"something else; allowed: a run's folder, or {what}", file=path) from None
@@ -73,7 +74,8 @@ def _from_run(folder: RunFolder) -> Entries:
     mark = experiment.mark or changed
     level = f"{experiment.env} ({mark})" if mark else experiment.env
     agents = {row.agent: _numbers(row) for row in rows}
-    return {experiment.name: {"level": level, "command": manifest["command"], "agents": agents}}
+    about = {"level": level, "command": manifest["command"], "finished": manifest["finished"]}
+    return {experiment.name: {**about, "agents": agents}}
 
 
 def _numbers(row: Row) -> Mapping[str, Any]:
@@ -82,7 +84,10 @@ def _numbers(row: Row) -> Mapping[str, Any]:
         "episodes": row.episodes,
         "score": Interval(*(100.0 * number for number in row.interval("honest_share")))._asdict(),
         "return": row.score._asdict(),
-        **{name: row.mean(key) for name, key in MEANS.items()},
+        "overclaimed_bits": row.mean("debt_added"),
+        "refused_by_debt": row.mean("refusals_by_debt"),
+        "refused_otherwise": row.mean("refusals") - row.mean("refusals_by_debt"),
+        "wrong": row.mean("wrong"),
     }
 
 
@@ -108,6 +113,16 @@ def leaderboard_table(entries: Entries, env: str | None = None) -> Table:
         wrapped=("level", "command"),
         lines=HEADINGS,
     )
+
+
+def leaderboard_markdown(entries: Entries) -> str:
+    """Return a section for each level, with its table and the commands and dates of its runs."""
+    parts = []
+    for level in dict.fromkeys(entry["level"] for entry in entries.values()):
+        mine = [entry for entry in entries.values() if entry["level"] == level]
+        made = ", ".join(f"`{entry['command']}` ({entry['finished'][:10]})" for entry in mine)
+        parts += [f"### {level}", made, leaderboard_table(entries, level).markdown()]
+    return "\n\n".join(parts)
 
 
 def _cells(of: Mapping[str, Any]) -> tuple[str, ...]:

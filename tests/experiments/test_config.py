@@ -117,7 +117,7 @@ def test_recipe_is_overridden_by_the_config(here: Path) -> None:
     (here / "x.yaml").write_text("name: x\ntrain: {short: {recipe: ppo, n_timesteps: 64}}\n")
     recipe = load_experiment(here / "x.yaml").train["short"]
     assert recipe is not None
-    assert (recipe["algorithm"], recipe["n_timesteps"], recipe["n_envs"]) == ("PPO", 64, 256)
+    assert (recipe["algorithm"], recipe["n_timesteps"], recipe["n_envs"]) == ("PPO", 64, 128)
 
 
 def test_seeds_are_ranges_and_lists() -> None:

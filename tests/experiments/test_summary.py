@@ -11,7 +11,12 @@ import pytest
 from solvent import preset
 from solvent_experiments.config import ConfigError
 from solvent_experiments.folder import Columns, RunFolder
-from solvent_experiments.leaderboard import leaderboard_table, read_entries, write_between
+from solvent_experiments.leaderboard import (
+    leaderboard_markdown,
+    leaderboard_table,
+    read_entries,
+    write_between,
+)
 from solvent_experiments.statistics import Interval
 from solvent_experiments.summary import read_rows, result_tables, summary
 from solvent_experiments.table import Table
@@ -77,6 +82,9 @@ KEPT = ROOT / "docs" / "results" / "leaderboard.json"
 def test_leaderboard_of_kept_results_is_that_of_the_readme() -> None:
     table = leaderboard_table(read_entries([KEPT]), "Solvent/Lab-v0").markdown()
     assert table in (ROOT / "README.md").read_text(encoding="utf-8")
+    page = leaderboard_markdown(read_entries([KEPT]))
+    assert table in page
+    assert page in (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
 
 
 def test_leaderboard_is_written_between_markers(tmp_path: Path) -> None:
