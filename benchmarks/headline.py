@@ -37,7 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     if not options.draw:
-        kept |= {"machine": machine(), "episodes": options.episodes}
+        about = machine()
+        kept |= {"command": "python -m benchmarks.headline", "finished": about["date"]}
+        kept |= {"machine": about, "episodes": options.episodes}
         kept |= {setting: played(setting == "enforced", options.episodes) for setting in SETTINGS}
     if options.arms:
         tables = {setting: RunFolder(options.arms / setting).training for setting in SETTINGS}

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -60,7 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.tables is not None:
         (options.tables / "world_mechanisms.md").write_text(text + "\n", encoding="utf-8")
     if options.json is not None:
-        report = {"machine": machine(), "labs": options.labs, "params": options.params, "levels": found}
+        about = machine()
+        command = shlex.join(["python", "-m", "benchmarks.world", *(arguments or sys.argv[1:])])
+        report = {"command": command, "finished": about["date"]}
+        report |= {"machine": about, "labs": options.labs, "params": options.params, "levels": found}
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 

@@ -1,5 +1,7 @@
 """Write the tables that pages include, from the result files: ``python docs/tables.py``; ``--check`` only compares.
 
+``--list`` prints every result file with its date and the command that made it.
+
 ``tables.toml`` names them. In its rows ``{path @.2f}`` formats a number of the result file, ``{path @.1%}`` a share in
 percent; an entry with ``low`` and ``high`` is shown with its interval. A path names keys from the outside in; in a list
 it names an index, or the first value of an entry.
@@ -50,6 +52,18 @@ def shown(value: Any, form: str) -> str:
 def number(value: float, form: str) -> str:
     return f"{value:{form}}".removesuffix("%")
 
+
+def made(results: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return date and command of a result file, or of each run in it."""
+    parts = [results] if "command" in results else list(results.values())
+    return [(part["finished"][:10], part["command"]) for part in parts]
+
+
+if "--list" in sys.argv:
+    for path in sorted((DOCS / "results").rglob("*.json")):
+        for date, command in made(json.loads(path.read_text(encoding="utf-8"))):
+            print(f"{date}  {path.relative_to(DOCS).as_posix()}  {command}")
+    sys.exit()
 
 changed = []
 for name, about in tomllib.loads((DOCS / "tables.toml").read_text(encoding="utf-8")).items():

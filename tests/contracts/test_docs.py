@@ -135,6 +135,18 @@ def test_the_tables_of_the_pages_are_those_of_the_result_files():
     assert done.returncode == 0, f"{done.stdout}renew them: python docs/tables.py"
 
 
+def test_every_result_file_names_its_command_and_date():
+    listed = subprocess.run(
+        [sys.executable, DOCS / "tables.py", "--list"], capture_output=True, text=True, check=True
+    )
+    lines = [line.split("  ", 2) for line in listed.stdout.splitlines()]
+    kept = {path.relative_to(DOCS).as_posix() for path in (DOCS / "results").rglob("*.json")}
+    assert {path for _, path, _ in lines} == kept
+    for date, _, command in lines:
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", date)
+        assert command.startswith(("solvent ", "python -m "))
+
+
 def test_every_included_table_exists_and_is_used():
     tables = {path.name for path in (DOCS / "results" / "tables").glob("*.md")}
     included = {

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Sequence
 from concurrent.futures import as_completed
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,12 @@ def _mapping(
     study: Study, data: StudyData, findings: Sequence[Finding], means: dict[str, dict[str, Interval]]
 ) -> dict[str, Any]:
     arms = [source for source in study.sources() if isinstance(source, Arm)]
+    manifests = {arm: data.folder(arm).read_manifest() for arm in arms}
+    fewer = [of["seeds"] for arm, of in manifests.items() if len(of["seeds"]) < arm.seeds]
+    seeds = f" --seeds {','.join(map(str, fewer[0]))}" if fewer else ""
     return {
+        "command": f"solvent study run {data.name}{seeds} && solvent study show {data.name} --out docs/results/studies",
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "title": study.title,
         "claim": study.claim,
         "verdict": verdict_on(findings),
@@ -135,8 +141,7 @@ def _mapping(
         },
         "arms": {
             arm.name: {key: manifest[key] for key in ("solvent", "commit", "seeds", "finished")}
-            for arm in arms
-            for manifest in [data.folder(arm).read_manifest()]
+            for arm, manifest in manifests.items()
         },
         "notes": study.notes,
     }
