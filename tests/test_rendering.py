@@ -68,6 +68,13 @@ def test_vector_draws_each_lab(mode: str) -> None:
     assert not np.array_equal(second, first)
 
 
+def test_a_new_render_mode_is_obeyed() -> None:
+    env = open_lab(render_mode="rgb_array")
+    env.render()
+    env.render_mode = "ansi"
+    assert isinstance(env.render(), str)
+
+
 def test_long_name_is_cut_and_contamination_marked() -> None:
     changes = {"assay": {"compounds": ["a compound with a long name", "b"]}, "debt": {"enforced": False}}
     params = LabParams.from_mapping(changes)

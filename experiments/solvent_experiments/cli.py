@@ -318,6 +318,30 @@ def report(
 
 
 @app.command()
+def compare(
+    first: Annotated[
+        Path, typer.Argument(metavar="A", help="An agent's folder in a run, or a run.", show_default=False)
+    ],
+    second: Annotated[
+        Path,
+        typer.Argument(metavar="B", help="What to compare it with, of the same kind.", show_default=False),
+    ],
+) -> None:
+    """Compare two agents on the episodes that both played, in pairs; of two runs, their common agents.
+
+    Examples:
+
+    - `solvent compare runs/debt/ppo runs/debt/honest`
+
+    - `solvent compare runs/debt runs/debt-tracked`
+    """
+    from solvent_experiments.compare import comparisons
+
+    for table in comparisons(first, second):
+        new_console().print(table.terminal())
+
+
+@app.command()
 def leaderboard(
     runs: Annotated[
         list[Path],

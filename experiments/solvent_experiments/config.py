@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from solvent import ENVIRONMENTS, LabParams, ParamError, preset
 from solvent.files import read_input, strict_json
@@ -151,7 +151,7 @@ class Experiment(_Strict):
     """An experiment. ``load_experiment`` completes it, so that ``model_dump`` is a config that runs anywhere."""
 
     name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
-    env: str = "Solvent/Debt-v0"
+    env: Annotated[str, AfterValidator(lambda env: env.removeprefix("solvent:"))] = "Solvent/Debt-v0"
     # Differences from the environment's parameters, as for ``gymnasium.make``; in a complete experiment all of them.
     params: dict[str, Any] = {}
     agents: list[str] = []
@@ -209,7 +209,7 @@ def load_experiment(path: Path, *, seeds: Sequence[int] | None = None, has_table
     """Return the complete experiment in a file.
 
     Args:
-        path: the file; recipes lie beside it in ``hyperparameters/``.
+        path: the file; recipes of your own lie beside it in ``hyperparameters/``.
         seeds: replace those of the file.
         has_tables: False while a gate's tables are yet to be built.
 
@@ -292,20 +292,20 @@ def _recipe(path: Path, name: str, changes: Mapping[str, Any], env: str) -> dict
     """Return a complete recipe: the algorithm, the number of steps, and the hyperparameters.
 
     A mapping with an ``algorithm`` is complete. Any other lists differences from the environment's entry in
-    ``hyperparameters/NAME.yml`` beside the config, where NAME is the learner's or that given as ``recipe``.
+    ``hyperparameters/NAME.yml`` beside the config, or of the recipe of this name that comes with the package; NAME is
+    the learner's or that given as ``recipe``.
     """
-    from solvent_agents.learning.recipe import Recipe
+    from solvent_agents.learning.recipe import RECIPES, Recipe
 
     key, recipe = f"train.{name}", dict(changes)
     if "algorithm" not in changes:
         base = recipe.pop("recipe", name)
-        file = path.parent / "hyperparameters" / f"{base}.yml"
-        if not isinstance(base, str) or not NAME.fullmatch(base) or not file.is_file():
-            known = ", ".join(sorted(found.stem for found in file.parent.glob("*.yml"))) or "none is there"
-            raise ParamError(
-                key,
-                f"no recipe {base!r:.60} in {file.parent}; allowed: {known}, or a mapping with an algorithm",
-            )
+        own = path.parent / "hyperparameters"
+        files = {found.stem: found for folder in (RECIPES, own) for found in sorted(folder.glob("*.yml"))}
+        file = files.get(base) if isinstance(base, str) else None
+        if file is None:
+            said = f"{', '.join(sorted(files))}, a file in {own}, or a mapping with an algorithm"
+            raise ParamError(key, f"no recipe {base!r:.60}; allowed: {said}")
         entries = read_yaml(file)
         if not isinstance(entries.get(env), Mapping):
             raise ConfigError(f"no recipe for {env}; it has: {', '.join(map(str, entries))}", file=file)

@@ -14,6 +14,7 @@ written whole and then moved into place, and a unit's ``episodes.parquet`` comes
 from __future__ import annotations
 
 import datetime
+import functools
 import io
 import platform
 import shlex
@@ -244,6 +245,16 @@ def groups_of(columns: Columns, agent: str, name: str) -> list[Any]:
     mine = columns["agent"] == agent
     seeds, values = columns["training_seed"][mine], columns[name][mine]
     return [values[seeds == seed] for seed in np.unique(seeds)]
+
+
+def pairs_of(first: Columns, second: Columns) -> tuple[Columns, Columns]:
+    """Return the rows of two agents' episodes that all of their training seeds played, in the order of the seeds."""
+    parts = (first, second)
+    played = [groups_of(part, str(part["agent"][0]), "episode_seed") for part in parts]
+    common = functools.reduce(np.intersect1d, [seeds for each in played for seeds in each])
+    ordered = [select(part, np.lexsort((part["episode_seed"], part["training_seed"]))) for part in parts]
+    mine, other = (select(part, np.isin(part["episode_seed"], common)) for part in ordered)
+    return mine, other
 
 
 def write_parquet(path: Path, columns: Columns) -> None:

@@ -9,6 +9,7 @@ both training and evaluation. Few seeds make it coarse: three have only ten diff
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -81,20 +82,28 @@ def mean_interval(groups: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> In
 
 
 def difference(
-    first: Sequence[Any], second: Sequence[Any], *, middle: bool = False, bootstrap: Bootstrap = BOOTSTRAP
+    first: Sequence[Any],
+    second: Sequence[Any],
+    *,
+    middle: bool = False,
+    paired: bool = False,
+    bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Interval:
     """Return the mean of ``second`` minus that of ``first``, each resampled independently as in ``interval``.
 
-    With ``middle``, the difference is that of interquartile means.
+    With ``middle``, the difference is that of interquartile means. With ``paired``, all groups have the same episodes,
+    in the same order, and the same ones are drawn for both: only the groups are resampled independently.
     """
     of = _middle_draws if middle else _mean_draws
-    (a, draws_a), (b, draws_b) = of(first, bootstrap), of(second, bootstrap, stream=1)
+    a, draws_a = of(first, bootstrap, together=paired)
+    b, draws_b = of(second, bootstrap, stream=1, together=paired)
     return bootstrap.interval(b - a, draws_b - draws_a)
 
 
 def ratio(first: Sequence[Any], second: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
-    """Return the interquartile mean of ``first`` over that of ``second``, each resampled independently."""
-    (a, draws_a), (b, draws_b) = _middle_draws(first, bootstrap), _middle_draws(second, bootstrap, stream=1)
+    """Return the interquartile mean of ``first`` over that of ``second``, paired as in ``difference``."""
+    a, draws_a = _middle_draws(first, bootstrap, together=True)
+    b, draws_b = _middle_draws(second, bootstrap, stream=1, together=True)
     return bootstrap.interval(a / b, draws_a / draws_b)
 
 
@@ -139,19 +148,26 @@ def _pooled(groups: Sequence[Any]) -> Floats:
     return np.concatenate([np.asarray(group, np.float64) for group in groups])
 
 
-def _middle_draws(groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0) -> tuple[float, Floats]:
+def _middle_draws(
+    groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0, *, together: bool = False
+) -> tuple[float, Floats]:
     pooled = _pooled(groups)
     order = np.argsort(pooled, kind="stable")
     draws = [
         _trimmed_means(pooled[order], counts[:, order])
-        for counts in _counts(_sizes(groups), bootstrap, stream)
+        for counts in _counts(_sizes(groups), bootstrap, stream, together=together)
     ]
     return interquartile_mean(pooled), np.concatenate(draws)
 
 
-def _mean_draws(groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0) -> tuple[float, Floats]:
+def _mean_draws(
+    groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0, *, together: bool = False
+) -> tuple[float, Floats]:
     pooled = _pooled(groups)
-    draws = [counts @ pooled / counts.sum(axis=1) for counts in _counts(_sizes(groups), bootstrap, stream)]
+    draws = [
+        counts @ pooled / counts.sum(axis=1)
+        for counts in _counts(_sizes(groups), bootstrap, stream, together=together)
+    ]
     return float(pooled.mean()), np.concatenate(draws)
 
 
@@ -195,14 +211,26 @@ def _share(part: Any, whole: Any) -> Any:
         return np.where(np.asarray(whole) > 0, np.divide(part, whole), np.nan)
 
 
-def _counts(sizes: Sequence[int], bootstrap: Bootstrap, stream: int = 0) -> Iterator[Floats]:
-    """Yield how often each pooled score was drawn, in chunks of shape ``(repetitions, sum(sizes))``."""
+def _counts(
+    sizes: Sequence[int], bootstrap: Bootstrap, stream: int = 0, *, together: bool = False
+) -> Iterator[Floats]:
+    """Yield how often each pooled score was drawn, in chunks of shape ``(repetitions, sum(sizes))``.
+
+    With ``together``, the groups have the same episodes and share the draw of them, whatever the stream.
+    """
+    if together and len(set(sizes)) > 1:
+        raise ValueError(f"groups: got sizes {list(sizes)}; allowed: the same episodes in each")
     rng = np.random.default_rng(bootstrap.seed + stream)
+    together = together or len(sizes) == 1
     total = sum(sizes)
     step = max(1, CHUNK // max(1, total))
     for first in range(0, bootstrap.repetitions, step):
         rows = min(step, bootstrap.repetitions - first)
         times = rng.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), size=rows)
+        if together:
+            episodes = _episode_counts(sizes[0], bootstrap)[first : first + rows, None]
+            yield np.multiply(times[:, :, None], episodes, dtype=float).reshape(rows, total)
+            continue
         counts = np.empty((rows, total))
         at = 0
         for group, size in enumerate(sizes):
@@ -215,11 +243,22 @@ def _counts(sizes: Sequence[int], bootstrap: Bootstrap, stream: int = 0) -> Iter
         yield counts
 
 
+@functools.lru_cache(maxsize=2)
+def _episode_counts(size: int, bootstrap: Bootstrap) -> NDArray[np.int16]:
+    """Return how often each of ``size`` episodes was drawn, shape ``(repetitions, size)``."""
+    rng = np.random.default_rng([bootstrap.seed, size])
+    drawn = (rng.integers(0, size, size) for _ in range(bootstrap.repetitions))
+    return np.stack([np.bincount(row, minlength=size).astype(np.int16) for row in drawn])
+
+
 def _trimmed_means(ordered: Floats, counts: Floats) -> Floats:
     """Return the interquartile mean of each row of ``counts``, the multiplicities of the sorted scores."""
     after = np.cumsum(counts, axis=1)
-    totals = after[:, -1:]
+    totals = after[:, -1:].copy()
     cut = np.floor(totals / 4)
-    kept = np.clip(after, cut, totals - cut) - np.clip(after - counts, cut, totals - cut)
-    means: Floats = kept @ ordered / (totals - 2 * cut)[:, 0]
+    kept = np.clip(
+        after, cut, totals - cut, out=after
+    )  # cumulated multiplicities in the middle half, plus ``cut``
+    sums = kept[:, -1] * ordered[-1] - cut[:, 0] * ordered[0] - kept[:, :-1] @ np.diff(ordered)
+    means: Floats = sums / (totals - 2 * cut)[:, 0]
     return means

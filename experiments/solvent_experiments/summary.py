@@ -15,9 +15,10 @@ import numpy as np
 from solvent import LabParams
 from solvent.files import write_json
 from solvent_experiments.config import ConfigError, Experiment, read_json
-from solvent_experiments.folder import Columns, groups_of
+from solvent_experiments.folder import Columns, groups_of, pairs_of, select
 from solvent_experiments.statistics import (
     Interval,
+    difference,
     interquartile_mean,
     interval,
     mean_interval,
@@ -54,6 +55,8 @@ CAPTIONS = {
     "results": "Score and return are interquartile means, with a 95 % bootstrap interval over training seeds and "
     "episodes; the other columns are per-episode means. By debt: refusals that would have run at zero debt. Wrong "
     "findings are among the accepted. A trained policy takes its most probable action in evaluations.",
+    "paired": "Each agent less the honest script on the same episodes: the mean difference in return, with a 95 % "
+    "bootstrap interval over training seeds and episodes, and the share of episodes in which the agent earns more.",
     "energy": "Per-episode means. Lost: income above the cap. Deferred: not executed for lack of energy. Felt: "
     "deferrals that were worth taking, at most one of a kind per heartbeat. Away: not executed because the user was "
     "away.",
@@ -98,8 +101,8 @@ def summary(episodes: Columns, params: LabParams) -> list[Row]:
     from solvent_agents.exact.optimum import known_optimum
 
     optimum = known_optimum(params)
-    honest = groups_of(episodes, HONEST, "return")
-    compared = bool(honest) and interquartile_mean(np.concatenate(honest)) > 0.0
+    honest = select(episodes, episodes["agent"] == HONEST)
+    compared = len(honest["return"]) > 0 and interquartile_mean(honest["return"]) > 0.0
     rows = []
     for agent in map(str, dict.fromkeys(episodes["agent"])):
         returns = groups_of(episodes, agent, "return")
@@ -118,9 +121,23 @@ def summary(episodes: Columns, params: LabParams) -> list[Row]:
         if optimum:
             measured["optimum_share"] = _over(mean_interval(returns), optimum)  # an optimum is a mean
         if compared:
-            measured["honest_share"] = Interval(1.0, 1.0, 1.0) if agent == HONEST else ratio(returns, honest)
+            measured |= _against(select(episodes, episodes["agent"] == agent), agent, honest)
         rows.append(Row(agent, len(returns), sum(map(len, returns)), measured))
     return sorted(rows, key=lambda row: -row.score.value)
+
+
+def _against(episodes: Columns, agent: str, honest: Columns) -> dict[str, Interval | float]:
+    """Return an agent's return as a share of the honest script's, and less it, on the episodes that both played."""
+    if agent == HONEST:
+        return {"honest_share": Interval(1.0, 1.0, 1.0)}
+    mine, its = pairs_of(episodes, honest)
+    returns, others = groups_of(mine, agent, "return"), groups_of(its, HONEST, "return")
+    more = [returns_of_seed > others[0] for returns_of_seed in returns]
+    return {
+        "honest_share": ratio(returns, others),
+        "over_honest": difference(others, returns, paired=True),
+        "better_than_honest": float(np.mean(more)),
+    }
 
 
 def _over(found: Interval, whole: float) -> Interval:
@@ -180,6 +197,8 @@ def result_tables(rows: Sequence[Row], *, title: str = "", mark: str = "") -> li
     """Return the tables of a level's mechanisms in order of display; ``mark`` names departures from the level."""
     have = rows[0].measured
     tables = [_results(rows, f"{title}\n{mark}" if mark else title)]
+    if any("over_honest" in row.measured for row in rows):
+        tables.append(_paired(rows))
     if "energy_spent" in have:
         tables.append(_means(rows, ENERGY, "energy"))
     if "verdicts_accept" in have:
@@ -214,6 +233,19 @@ def _results(rows: Sequence[Row], title: str) -> Table:
     return _table(headings, texts, "results", title)
 
 
+def _paired(rows: Sequence[Row]) -> Table:
+    compared = [row for row in rows if "over_honest" in row.measured]
+    texts = [
+        (
+            row.agent,
+            *_with_interval(row.interval("over_honest"), 1.0, 2, sign="+"),
+            f"{row.mean('better_than_honest'):.0%}",
+        )
+        for row in compared
+    ]
+    return _table(("agent", "less honest\n(bits)", WITH_INTERVAL, "earns\nmore"), texts, "paired")
+
+
 def _means(rows: Sequence[Row], columns: Mapping[str, str], caption: str) -> Table:
     texts = [(row.agent, *(f"{row.mean(name):.2f}" for name in columns)) for row in rows]
     return _table(("agent", *columns.values()), texts, caption)
@@ -233,8 +265,10 @@ def _scored(rows: Sequence[Row]) -> Table:
     return _table(headings, texts, "words")
 
 
-def _with_interval(found: Interval | float | None, scale: float, digits: int) -> tuple[str, str]:
+def _with_interval(
+    found: Interval | float | None, scale: float, digits: int, sign: str = ""
+) -> tuple[str, str]:
     if not isinstance(found, Interval):
         return "-", "-"
-    value, low, high = (f"{scale * number:.{digits}f}" for number in found)
+    value, low, high = (f"{scale * number:{sign}.{digits}f}" for number in found)
     return value, f"{low} to {high}"

@@ -26,7 +26,7 @@ from solvent_agents.learning import WHILE_BLOCKED
 from solvent_agents.learning.learned import LearnedAgent, train
 from solvent_agents.learning.policies import CompoundNetwork, compound_columns
 from solvent_agents.learning.policy_file import ABOUT, WEIGHTS, PolicyFileError
-from solvent_agents.learning.recipe import ALGORITHMS, Recipe
+from solvent_agents.learning.recipe import ALGORITHMS, RECIPES, Recipe
 from solvent_agents.learning.sb3 import LabVecEnv, Rewards
 from solvent_agents.learning.shipped import SHIPPED, is_shipped_name, shipped_policies, shipped_policy
 
@@ -102,9 +102,7 @@ def test_the_number_of_steps_has_no_default():
         Recipe.from_mapping({"algorithm": "PPO"}, path="x")
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "configs" / "hyperparameters").glob("*.yml")), ids=lambda p: p.stem
-)
+@pytest.mark.parametrize("path", sorted(RECIPES.glob("*.yml")), ids=lambda p: p.stem)
 def test_recipe_files_survive_a_round_trip(path):
     names = {name.lower(): name for name in ALGORITHMS}
     for entry in yaml.safe_load(path.read_text(encoding="utf-8")).values():

@@ -12,6 +12,7 @@ import warnings
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -211,8 +212,8 @@ def test_time_limit_is_the_labs_own_horizon(env_id, limit):
 
 
 @every_id
-@both_modes
-def test_vector_equals_single_labs(env_id, mode, tmp_path):
+@pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name.lower())
+def test_vector_equals_single_labs(env_id, mode):
     arguments = {**ENVIRONMENTS[env_id], "params": {"budget": {"heartbeats": 5}}, "detailed_info": True}
     labs = LabVectorEnv(5, **arguments, autoreset_mode=mode)
     singles = SyncVectorEnv([lambda: LabEnv(**arguments)] * 5, autoreset_mode=mode)
@@ -223,6 +224,28 @@ def test_vector_equals_single_labs(env_id, mode, tmp_path):
         mine, theirs = labs.step(actions), singles.step(actions)
         assert [part.tobytes() for part in mine[:4]] == [part.tobytes() for part in theirs[:4]]
         assert_equal(dict(sorted(mine[4].items())), dict(sorted(theirs[4].items())))
+        assert_equal(list(labs.call("action_masks")), list(singles.call("action_masks")))
+        if mode is AutoresetMode.DISABLED and mine[2].any():
+            with pytest.raises(ResetNeeded, match="have ended: call reset"):
+                labs.step(actions)
+            ended = {"reset_mask": mine[2]}
+            assert_equal(labs.reset(options=ended)[0], singles.reset(options=ended)[0])
+
+
+def test_vector_calls_its_labs():
+    labs, singles = LabVectorEnv(3, preset="tiny"), SyncVectorEnv([lambda: LabEnv(preset="tiny")] * 3)
+    for name, arguments in (("sentence", (2,)), ("params", ()), ("action_masks", ())):
+        labs.reset(seed=1)
+        singles.reset(seed=1)
+        assert_equal(list(labs.call(name, *arguments)), list(singles.call(name, *arguments)))
+    labs.set_attr("lesson", [1, 2, 3])
+    assert labs.get_attr("lesson") == (1, 2, 3)
+    labs.set_attr("lesson", "late")
+    assert labs.get_attr("lesson") == ("late",) * 3
+    with pytest.raises(AttributeError, match="params: labs of a vector share it"):
+        labs.set_attr("params", None)
+    with pytest.raises(ValueError, match="lesson: got 1 values; allowed: one for each of 3"):
+        labs.set_attr("lesson", [1])
 
 
 @both_modes
@@ -301,6 +324,22 @@ def test_seed_is_a_trajectory(env_id):
         env.reset(seed=seed)
         hidden.append(env.get_state()["potency"].tobytes())
     assert len(set(hidden)) == 3
+
+
+@pytest.mark.parametrize(
+    "action", [3, np.int64(3), np.array(3), np.array([3]), torch.tensor(3), torch.tensor([3])]
+)
+def test_action_of_any_library_is_read(action):
+    env = open_lab()
+    env.step(action)
+    assert env.batch.steps["action"][0] == 3
+
+
+def test_real_numbers_of_an_info_are_numpy_scalars():
+    env = open_lab(detailed_info=True)
+    info = env.step(find(env, Verb.DOSE_RESPONSE))[4]
+    assert {key for key, value in info.items() if type(value) is float} == set()
+    assert info["cost"].dtype == np.float64
 
 
 @pytest.mark.parametrize("action", [-1, 10**6, 1.5, "rest", None, np.array([1, 2])])

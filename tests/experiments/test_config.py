@@ -63,7 +63,6 @@ WRONG = {
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "hyperparameters").symlink_to(CONFIGS / "hyperparameters")
     return tmp_path
 
 
@@ -71,7 +70,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_wrong_config_is_one_line(text: str, said: str, here: Path) -> None:
     (here / "x.yaml").write_text(text)
     call("run", "x.yaml").refused("x.yaml: ", said)
-    assert {path.name for path in here.iterdir()} == {"x.yaml", "hyperparameters"}
+    assert {path.name for path in here.iterdir()} == {"x.yaml"}
 
 
 @pytest.mark.parametrize("name", ["missing.yaml", ".", "latin.yaml"])
@@ -118,6 +117,19 @@ def test_recipe_is_overridden_by_the_config(here: Path) -> None:
     recipe = load_experiment(here / "x.yaml").train["short"]
     assert recipe is not None
     assert (recipe["algorithm"], recipe["n_timesteps"], recipe["n_envs"]) == ("PPO", 64, 128)
+
+
+def test_recipe_of_ones_own_lies_beside_the_config(here: Path) -> None:
+    (here / "hyperparameters").mkdir()
+    (here / "hyperparameters" / "mine.yml").write_text("Solvent/Debt-v0: {algorithm: A2C, n_timesteps: 64}\n")
+    (here / "x.yaml").write_text("name: x\ntrain: {mine: {}, ppo: {}}\n")
+    train = load_experiment(here / "x.yaml").train
+    assert [recipe["algorithm"] for recipe in train.values() if recipe] == ["A2C", "PPO"]
+
+
+def test_env_may_name_its_module(here: Path) -> None:
+    (here / "x.yaml").write_text(GOOD + "env: solvent:Solvent/Debt-v0\n")
+    assert load_experiment(here / "x.yaml").env == "Solvent/Debt-v0"
 
 
 def test_seeds_are_ranges_and_lists() -> None:

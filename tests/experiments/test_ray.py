@@ -40,7 +40,6 @@ evaluation: {episodes: 10, trace_episodes: 5}
 def test_ray_leaves_the_same_results(tmp_path: Path) -> None:
     from solvent_experiments.ray import RayPool
 
-    (tmp_path / "hyperparameters").symlink_to(CONFIGS / "hyperparameters")
     (tmp_path / "on_ray.py").write_text(RESTING)
     (tmp_path / "ray.yaml").write_text(CONFIG)
     experiment = load_experiment(tmp_path / "ray.yaml")

@@ -73,6 +73,22 @@ def test_mean_interval_covers_the_truth() -> None:
     assert 88 <= hits <= 100
 
 
+def test_paired_difference_leaves_the_luck_of_labs_out() -> None:
+    rng = np.random.default_rng(0)
+    labs, hits, widths = rng.normal(10.0, 5.0, 400), 0, []
+    for seed in range(50):
+        mine, other = labs + rng.normal(1.0, 0.5, 400), labs + rng.normal(0.0, 0.5, 400)
+        found = difference([other], [mine], paired=True, bootstrap=Bootstrap(300, seed=seed))
+        hits += found.low <= 1.0 <= found.high
+        widths.append(found.high - found.low)
+    assert 42 <= hits <= 50
+    assert np.mean(widths) == pytest.approx(2 * 1.96 * np.sqrt(0.5 / 400), rel=0.1)
+    assert difference([labs], [labs], paired=True) == (0.0, 0.0, 0.0)
+    assert ratio([labs], [labs]) == (1.0, 1.0, 1.0)
+    with pytest.raises(ValueError, match="the same episodes in each"):
+        difference([labs], [labs, labs[:3]], paired=True)
+
+
 def test_difference_and_ratio_of_shifted_groups() -> None:
     shifted = [group + 1.0 for group in GROUPS]
     for middle in (False, True):

@@ -41,6 +41,8 @@ def test_summary_by_hand() -> None:
     assert low.interval("honest_share").value == 0.25
     assert low.interval("ceiling_share").value == pytest.approx(2.5 / 24)
     assert (low.seeds, low.episodes, low.mean("accepted"), low.mean("nothing")) == (1, 4, 0.0, 0.0)
+    assert low.interval("over_honest").value == pytest.approx(16.5)
+    assert low.mean("better_than_honest") == 0.25
     assert rows[0].interval("honest_share") == Interval(1.0, 1.0, 1.0)
 
 
@@ -50,17 +52,16 @@ def test_kept_summary_is_read_again(smoke_run: RunFolder) -> None:
         row["agent"] for row in json.loads(smoke_run.summary.read_text())["agents"]
     ]
     assert rows[0].score.low <= rows[0].score.value <= rows[0].score.high
-    (table,) = result_tables(rows, title="x", mark="CONTAMINATED")
+    table, paired = result_tables(rows, title="x", mark="CONTAMINATED")
+    assert len(paired.rows) == len(rows) - 1
     assert table.title == "x\nCONTAMINATED"
     assert table.rows[0][0] == rows[0].agent
 
 
 def test_lab_has_all_tables(smoke_lab_run: RunFolder) -> None:
     tables = result_tables(read_rows(smoke_lab_run.summary))
-    assert len(tables) == 4
-    assert "energy spent" in tables[1].headings
-    assert "reviewed" in tables[2].headings
-    assert "mean score" in tables[3].headings
+    headings = ("return (bits)", "less honest (bits)", "energy spent", "reviewed", "mean score")
+    assert all(heading in table.headings for heading, table in zip(headings, tables, strict=True))
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"agents": [{}]}', '{"agents": 3}', "NaN"])

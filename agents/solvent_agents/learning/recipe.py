@@ -6,6 +6,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, create_model
@@ -21,6 +22,8 @@ from solvent_agents.learning.sb3 import Rewards
 # Not RecurrentPPO: an agent is a function of the observation, and has no memory to keep its state in.
 ALGORITHMS: dict[str, type[BaseAlgorithm]]
 ALGORITHMS = {algorithm.__name__: algorithm for algorithm in (A2C, DQN, MaskablePPO, PPO, QRDQN, TRPO)}
+RECIPES = Path(__file__).parent / "recipes"
+"""The recipes of all levels, a file per learner."""
 FALLING = ("learning_rate", "clip_range", "ent_coef")
 
 _Falling = Annotated[str, Field(pattern=r"^lin_[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?$")]

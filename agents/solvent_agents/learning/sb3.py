@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
+from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
 from solvent import LabParams, LabVectorEnv
@@ -136,4 +137,5 @@ class LabVecEnv(VecEnv):
         return [rows[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        return [False for _ in self._get_indices(indices)]
+        """Return True for ``Monitor``, whose ``episode`` this environment reports; evaluations ask for it."""
+        return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]

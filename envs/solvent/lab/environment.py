@@ -201,7 +201,8 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         try:
             index = operator.index(action)
         except TypeError:
-            index = -1
+            one = np.asarray(action)  # of shape (1,), as a policy network returns
+            index = int(one.item()) if one.size == 1 and one.dtype.kind in "iu" else -1
         if not 0 <= index < len(self.actions):
             raise ValueError(f"action: got {action!r}; allowed: an integer from 0 to {len(self.actions) - 1}")
         self._action[0] = index
@@ -233,7 +234,10 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return the mask of actions that would execute now, shape ``(n_actions,)``."""
+        """Return the mask of actions that would execute now, shape ``(n_actions,)``.
+
+        After the end it allows every action: a vector that resets at the next step ignores which one it is given.
+        """
         masks: NDArray[np.bool_] = self.batch.masks[0].astype(np.bool_)
         return masks
 
@@ -299,7 +303,8 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         if self.render_mode is None:
             gymnasium.logger.warn("render() was called without a render_mode; give one to make()")
             return None
-        if self._renderer is None:
+        if self._renderer is None or self._renderer.mode != self.render_mode:
+            self.close()
             from solvent.lab.rendering import Renderer
 
             self._renderer = Renderer(self.params, self.render_mode, self.metadata["render_fps"])

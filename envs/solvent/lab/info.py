@@ -76,13 +76,14 @@ def readers_of(infos: Infos, step: NDArray[Any]) -> Readers:
 
 
 def told(readers: Readers) -> dict[str, Any]:
-    """Return the info of one step as plain Python values."""
+    """Return the info of one step as Python values; real numbers as ``np.float64``, which TorchRL reads too."""
     told: dict[str, Any] = {}
     for when, nothing, each in readers:
         if when() != nothing:
             for key, read, of in each:
                 value = of(read())
-                told[key] = value.item() if isinstance(value, np.generic) else value
+                value = value.item() if isinstance(value, np.generic) else value
+                told[key] = np.float64(value) if isinstance(value, float) else value
     return told
 
 

@@ -27,6 +27,9 @@ from solvent.lab.params import LabParams
 
 __all__ = ["LabVectorEnv"]
 
+OF_EACH = ("action_masks", "get_state", "render")
+"""Methods that return a row per lab."""
+
 
 class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
     """``num_envs`` labs stepped together. ``LabEnv`` documents actions, observations and rewards."""
@@ -54,7 +57,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             params: Parameters, or a mapping of changes to the preset.
             preset: Name of a preset, see ``LabEnv``.
             max_episode_steps: Shortens the horizon to so many steps, in whole heartbeats; None keeps it.
-            autoreset_mode: ``NEXT_STEP`` or ``SAME_STEP``; also in ``metadata["autoreset_mode"]``.
+            autoreset_mode: ``NEXT_STEP``, ``SAME_STEP`` or ``DISABLED``; also in ``metadata["autoreset_mode"]``.
             render_mode: ``rgb_array``, ``ansi`` or None; ``render`` returns one frame per lab.
             ledger_path: Log of refusals, with the lab's index in ``design_id``.
             discomfort_path: Log of deferrals.
@@ -107,6 +110,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self._all = np.ones(num_envs, np.bool_)
         self._all.setflags(write=False)
         self._renderer: Any = None
+        self._own: dict[str, tuple[Any, ...]] = {}  # attributes that a user gave each lab
 
     def reset(
         self,
@@ -157,11 +161,16 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
                 of shape ``(num_envs,)``; infos in Gymnasium's vector form.
 
         Raises:
-            ResetNeeded: Some lab was not reset.
+            ResetNeeded: Some lab was not reset, or has ended and autoreset is disabled.
             ValueError: ``actions`` has the wrong shape or type, or an action is outside the action space.
         """
         if not self._begun:
             raise ResetNeeded("not every lab has begun an episode: call reset() first")
+        if self.autoreset_mode is AutoresetMode.DISABLED and self.batch.labs["end_reason"].any():
+            ended = np.flatnonzero(self.batch.labs["end_reason"]).tolist()
+            raise ResetNeeded(
+                f"labs {ended} have ended: call reset(options={{'reset_mask': ...}}) for them first"
+            )
         given = np.asarray(actions)
         if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
             raise ValueError(
@@ -287,6 +296,33 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         pairs = zip(self.batch.labs, self.batch.steps, strict=True)
         return tuple(self._renderer.draw(lab, step) for lab, step in pairs)
 
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return what a method of each lab returns, or an attribute of each lab, as ``SyncVectorEnv.call`` does."""
+        if name in self._own:
+            return self._own[name]
+        found = getattr(self, name)
+        if name in OF_EACH:
+            return tuple(found())
+        return (found(*args, **kwargs) if callable(found) else found,) * self.num_envs
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of each lab."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Give each lab an attribute: its own of a list or tuple, or the one value.
+
+        Raises:
+            AttributeError: Labs have the attribute, which those of a vector share.
+            ValueError: The list has another length than the vector.
+        """
+        if hasattr(self, name):
+            raise AttributeError(f"{name}: labs of a vector share it; make a new LabVectorEnv")
+        own = tuple(values) if isinstance(values, (list, tuple)) else (values,) * self.num_envs
+        if len(own) != self.num_envs:
+            raise ValueError(f"{name}: got {len(own)} values; allowed: one for each of {self.num_envs} labs")
+        self._own[name] = own
+
     def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002 - part of the interface
         """Close the renderer."""
         if self._renderer is not None:
@@ -303,11 +339,10 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
 
 def _reset_mode(mode: AutoresetMode | str) -> AutoresetMode:
     """Return the reset mode given as a member, value (``SameStep``) or name (``SAME_STEP``)."""
-    offered = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
-    for member in offered:
+    for member in AutoresetMode:
         if mode in (member, member.value, member.name):
             return member
-    raise ValueError(f"autoreset_mode: got {mode!r}; allowed: {', '.join(m.name for m in offered)}")
+    raise ValueError(f"autoreset_mode: got {mode!r}; allowed: {', '.join(m.name for m in AutoresetMode)}")
 
 
 def _spread_all(columns: dict[str, Any], rows: NDArray[np.intp], mask: NDArray[np.bool_]) -> dict[str, Any]:

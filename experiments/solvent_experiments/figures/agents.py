@@ -17,11 +17,18 @@ FEW = 20
 
 
 def comparison(run: RunData) -> Figure:
-    """Draw the interquartile mean of the return, and below what a mean hides: the distribution of returns."""
+    """Draw the interquartile mean of the return, the difference to the honest script on the same episodes, and below
+    what means hide: the distribution of returns."""
     names = [row.agent for row in run.rows]
+    paired = {row.agent: row.interval("over_honest") for row in run.rows if "over_honest" in row.measured}
     bars, inches = 0.21 * len(names), max(1.8, LABEL * len(names))
-    figure = new_figure(1.3 + bars + inches)
-    means, shares = figure.subplots(2, 1, height_ratios=[bars, inches], sharex=True)
+    heights = [bars, *([0.21 * len(paired)] if paired else []), inches]
+    figure = new_figure(1.0 + 0.3 * len(heights) + sum(heights))
+    means, *between, shares = figure.subplots(len(heights), 1, height_ratios=heights)
+    for axes in between:
+        dots(axes, list(paired), list(paired.values()), [colour_of(name) for name in paired])
+        axes.set_title("return less the honest script's, in pairs (bits)")
+        axes.axvline(0, color=GREY, lw=0.8)
     dots(means, names, [row.score for row in run.rows], [colour_of(name) for name in names])
     means.set_title("return (bits): interquartile mean and 95 % interval")
     means.axvline(0, color=GREY, lw=0.8)

@@ -36,7 +36,7 @@ PPO: Mapping[str, Any] = {
     "gae_lambda": 0.95, "learning_rate": "lin_5e-3", "clip_range": 0.2, "ent_coef": "lin_0.03",
     "policy_kwargs": {"width": 48, "value_width": 16},
 }  # fmt: skip
-"""PPO from nothing, as in ``configs/hyperparameters/ppo.yml``, for fewer steps."""
+"""PPO from nothing, as in the recipe ``ppo.yml``, for fewer steps."""
 ENERGETIC = {**PPO, "n_timesteps": 2_000_000, "idle_price": 0.02, "ent_coef": "lin_0.1"}
 """For levels on which acting costs energy."""
 SMOKE = {"n_timesteps": 1280, "n_envs": 16, "n_steps": 8, "batch_size": 64}

@@ -28,7 +28,7 @@ class Renderer:
     """
 
     def __init__(self, params: LabParams, mode: str, fps: float = 4) -> None:
-        self.params = params
+        self.params, self.mode = params, mode
         self._picture: Picture | None = None
         if mode == "ansi":
             return
