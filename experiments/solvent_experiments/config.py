@@ -8,13 +8,15 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from solvent import ENVIRONMENTS, LabParams, ParamError, preset
+from solvent.extras import install
 from solvent.files import read_input, strict_json
 from solvent.lab.settings import nearest
 
@@ -158,6 +160,8 @@ class Experiment(_Strict):
     train: dict[str, dict[str, Any] | None] = {}
     language: dict[str, LanguageModel] = {}
     seeds: Annotated[list[Seed], Field(min_length=1, max_length=MOST_SEEDS)] = [0]
+    # Where the learners' numbers go, in the folders of their seeds.
+    track: Literal["tensorboard", "wandb"] | None = "tensorboard"
     evaluation: Evaluation = Evaluation()
 
     # Not part of the config: where modules of agents are searched, and the names of their classes' agents.
@@ -272,6 +276,8 @@ def _check(experiment: Experiment, folder: Path, *, has_tables: bool) -> None:
         raise ParamError("seeds", said)
     if not (experiment.agents or experiment.train or experiment.language):
         raise ParamError("agents", "got none, and nothing to train; allowed: at least one of either")
+    if experiment.track == "wandb" and find_spec("wandb") is None:
+        raise ParamError("track", f"wandb is not installed; allowed: after `{install('track')}`")
     experiment.find_agents(folder)
     if "exact" in experiment.agents:
         from solvent_agents.exact.optimum import known_optimum

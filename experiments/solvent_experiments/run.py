@@ -380,11 +380,12 @@ def _train(
         parts.append({"steps": np.full(len(flat["return"]), steps, np.int64), **flat})
 
     assert unit.seed is not None
-    shutil.rmtree(unit.folder / "tensorboard", ignore_errors=True)  # of a training that was interrupted
+    for tracked in ("tensorboard", "wandb"):  # of a training that was interrupted
+        shutil.rmtree(unit.folder / tracked, ignore_errors=True)
     recipe = Recipe.from_mapping(experiment.train[unit.agent] or {})
     trained = train(
         recipe, experiment.lab, seed=unit.seed, folder=unit.folder,
-        on_progress=on_progress, on_episodes=on_episodes, should_stop=should_stop,
+        on_progress=on_progress, on_episodes=on_episodes, should_stop=should_stop, track=experiment.track,
     )  # fmt: skip
     if trained is None:
         return False

@@ -23,7 +23,7 @@ from solvent.lab.codes import Event
 from solvent.lab.verbs import Verb
 from solvent_agents import AGENTS, episodes
 from solvent_agents.learning import WHILE_BLOCKED
-from solvent_agents.learning.learned import LearnedAgent, train
+from solvent_agents.learning.learned import VALIDATION, LearnedAgent, train
 from solvent_agents.learning.policies import CompoundNetwork, compound_columns
 from solvent_agents.learning.policy_file import ABOUT, WEIGHTS, PolicyFileError
 from solvent_agents.learning.recipe import ALGORITHMS, RECIPES, Recipe
@@ -282,7 +282,7 @@ def test_loaded_policy_plays_as_the_trained_one(algorithm, tmp_path, shown, monk
     monkeypatch.setattr(
         ALGORITHMS[algorithm], "learn", lambda self, *a, **k: models.append(self) or learn(self, *a, **k)
     )
-    path = train(recipe_of(algorithm), PARAMS, seed=1, folder=tmp_path, tensorboard=False)
+    path = train(recipe_of(algorithm), PARAMS, seed=1, folder=tmp_path, track=None)
     assert path == tmp_path / WEIGHTS
     assert sorted(file.name for file in tmp_path.iterdir()) == [ABOUT, WEIGHTS]
     observations, masks = shown
@@ -302,10 +302,10 @@ def test_loaded_policy_plays_as_the_trained_one(algorithm, tmp_path, shown, monk
 def test_training_depends_on_its_seed_and_not_on_tensorboard(tmp_path):
     reports: dict[str, list[Any]] = {}
     weights = {}
-    for name, seed, logs in (("a", 3, True), ("b", 3, False), ("c", 4, False)):
+    for name, seed, logs in (("a", 3, "tensorboard"), ("b", 3, None), ("c", 4, None)):
         seen = reports[name] = []
         path = train(
-            recipe_of(n_timesteps=8 * 8 * 8), PARAMS, seed=seed, folder=tmp_path / name, tensorboard=logs,
+            recipe_of(n_timesteps=8 * 8 * 8), PARAMS, seed=seed, folder=tmp_path / name, track=logs,
             on_progress=lambda done, total, seen=seen: seen.append((done, total)),
             on_episodes=lambda done, columns, seen=seen: seen.append((done, columns["return"].tolist())),
         )  # fmt: skip
@@ -318,11 +318,34 @@ def test_training_depends_on_its_seed_and_not_on_tensorboard(tmp_path):
     assert not (tmp_path / "b" / "tensorboard").exists()
 
 
+@pytest.mark.slow
+def test_weights_and_biases_gets_the_numbers_offline(tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    path = train(recipe_of(n_timesteps=1024), PARAMS, seed=3, folder=tmp_path / "a", track="wandb")
+    plain = train(recipe_of(n_timesteps=1024), PARAMS, seed=3, folder=tmp_path / "b", track=None)
+    assert path.read_bytes() == plain.read_bytes()
+    (kept,) = (tmp_path / "a" / "wandb").glob("offline-run-*/*.wandb")
+    content = kept.read_bytes()
+    assert all(name in content for name in (b"lab/return", b"train/loss", b"n_timesteps"))
+
+
+def test_best_validated_policy_is_kept(tmp_path):
+    recipe = recipe_of(n_timesteps=4096, evaluate_every=1024)
+    path = train(recipe, PARAMS, seed=3, folder=tmp_path / "best", track=None)
+    last = train(recipe_of(n_timesteps=4096), PARAMS, seed=3, folder=tmp_path / "last", track=None)
+    validated = json.loads((tmp_path / "best" / "validation.json").read_text())
+    assert [one["steps"] for one in validated] == [1024, 2048, 3072, 4096]
+    agents = [LearnedAgent.load(of, PARAMS) for of in (path, last)]
+    best, final = (episodes(agent, PARAMS, VALIDATION)["return"].mean() for agent in agents)
+    assert best == pytest.approx(max(one["return"] for one in validated))
+    assert final == pytest.approx(validated[-1]["return"])
+
+
 @pytest.mark.parametrize("algorithm", ["PPO", "DQN"])
 def test_stopped_training_leaves_no_policy(algorithm, tmp_path):
     calls = iter(range(1000))
     stopped = train(
-        recipe_of(algorithm), PARAMS, seed=0, folder=tmp_path, tensorboard=False,
+        recipe_of(algorithm), PARAMS, seed=0, folder=tmp_path, track=None,
         should_stop=lambda: next(calls) >= 10,
     )  # fmt: skip
     assert stopped is None
@@ -338,13 +361,13 @@ def test_falling_entropy_bonus_reaches_the_learner(algorithm, tmp_path, monkeypa
     monkeypatch.setattr(
         ALGORITHMS[algorithm], "train", lambda self: (seen.append(self.ent_coef), train_(self))
     )
-    train(recipe_of(algorithm, ent_coef="lin_0.3"), PARAMS, seed=0, folder=tmp_path, tensorboard=False)
+    train(recipe_of(algorithm, ent_coef="lin_0.3"), PARAMS, seed=0, folder=tmp_path, track=None)
     assert seen == pytest.approx([0.3, 0.2, 0.1])
 
 
 def test_arguments_that_the_algorithm_refuses_are_one_line(tmp_path):
     with pytest.raises(ParamError, match=r"^PPO: ") as error:
-        train(recipe_of(n_envs=1, n_steps=1), PARAMS, seed=0, folder=tmp_path, tensorboard=False)
+        train(recipe_of(n_envs=1, n_steps=1), PARAMS, seed=0, folder=tmp_path, track=None)
     assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -355,7 +378,7 @@ def test_arguments_that_the_algorithm_refuses_are_one_line(tmp_path):
 @pytest.fixture(scope="module")
 def good(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("policy")
-    train(recipe_of(n_timesteps=64), PARAMS, seed=0, folder=folder, tensorboard=False)
+    train(recipe_of(n_timesteps=64), PARAMS, seed=0, folder=folder, track=None)
     return folder
 
 

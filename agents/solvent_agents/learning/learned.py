@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,27 +21,56 @@ except ModuleNotFoundError as error:
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.policies import BasePolicy
 
+from solvent.files import write_json
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.learning.policy_file import load_policy, save_policy
 from solvent_agents.learning.recipe import ALGORITHMS, Recipe
 from solvent_agents.learning.sb3 import LabVecEnv
+from solvent_agents.rollout import episodes
 
-# Columns of episodes of which TensorBoard gets the mean.
+Tracker = Literal["tensorboard", "wandb"]
+
+# Columns of episodes of which a tracker gets the mean.
 SHOWN = ("return", "debt", "accepted", "wrong", "calibrations", "claimed", "gained", "wells")
 
 
-class _Reporter(BaseCallback):
-    """Calls ``report`` before each rollout, lowers an entropy bonus that falls to 0, and stops when asked."""
+VALIDATION = range(5_000, 5_200)
+"""Seeds of the labs that choose a policy: no training meets them, and evaluations begin at 10,000."""
 
-    def __init__(self, recipe: Recipe, report: Callable[[Any], None], stop: Callable[[], bool]) -> None:
+
+class _Reporter(BaseCallback):
+    """Calls ``report`` before each rollout, lowers an entropy bonus that falls to 0, and stops when asked.
+
+    With ``evaluate_every`` it also plays the validation labs and keeps the weights that earned most.
+    """
+
+    def __init__(
+        self, recipe: Recipe, params: LabParams, report: Callable[[Any], None], stop: Callable[[], bool]
+    ) -> None:
         super().__init__()
-        self.recipe, self.report, self.stop = recipe, report, stop
+        self.recipe, self.params, self.report, self.stop = recipe, params, report, stop
         self.stopped = False
+        self.validated: list[dict[str, float]] = []
+        self.best: dict[str, Any] = {}
+
+    def validate(self) -> None:
+        """Play the validation labs with the most probable actions; keep the weights if none earned more."""
+        if self.validated and self.validated[-1]["steps"] == self.num_timesteps:
+            return
+        agent = LearnedAgent(self.model.policy, self.recipe.algorithm.lower())
+        earned = float(episodes(agent, self.params, VALIDATION)["return"].mean())
+        self.logger.record("lab/validation", earned)
+        self.validated.append({"steps": self.num_timesteps, "return": earned})
+        if earned >= max(one["return"] for one in self.validated):
+            self.best = copy.deepcopy(self.model.policy.state_dict())
 
     def _on_rollout_start(self) -> None:
         self.report(self.model)
+        every = self.recipe.evaluate_every
+        if every and self.num_timesteps >= every * (len(self.validated) + 1):
+            self.validate()
         if str(getattr(self.recipe, "ent_coef", "")).startswith("lin_"):
             left = max(0.0, 1.0 - self.num_timesteps / self.recipe.n_timesteps)
             self.model.ent_coef = self.recipe.arguments()["ent_coef"] * left  # type: ignore[attr-defined]
@@ -59,7 +89,7 @@ def train(
     on_progress: Callable[[int, int], None] = lambda _done, _total: None,
     on_episodes: Callable[[int, dict[str, Any]], None] = lambda _done, _columns: None,
     should_stop: Callable[[], bool] = lambda: False,
-    tensorboard: bool = True,
+    track: Tracker | None = "tensorboard",
 ) -> Path | None:
     """Train a policy and return the path of its weights in ``folder``, or None if it was stopped before the end.
 
@@ -67,11 +97,11 @@ def train(
         recipe: algorithm, rewards and hyperparameters.
         params: parameters of the labs.
         seed: seed of networks, action sampling and labs.
-        folder: for the policy file, which is written at the end, and TensorBoard's logs.
+        folder: for the policy file, which is written at the end, and what tracks the training.
         on_progress: called with (steps done, steps in all), first at 0 steps.
         on_episodes: called with (steps done, ``episode`` columns of what ended since the last call).
         should_stop: asked at every vector step.
-        tensorboard: write TensorBoard logs.
+        track: where the learner's numbers go besides: TensorBoard's logs or Weights & Biases, both in ``folder``.
 
     Raises:
         ParamError: the algorithm refuses this combination of arguments.
@@ -81,7 +111,7 @@ def train(
     arguments = recipe.arguments()
     policy, arguments["policy_kwargs"] = recipe.network(params)
     envs = LabVecEnv(params, recipe.n_envs, recipe, gamma=arguments.get("gamma", 0.99))
-    logs = str(folder / "tensorboard") if tensorboard else None
+    logs = str(folder / "tensorboard") if track == "tensorboard" else None
     algorithm: Any = ALGORITHMS[recipe.algorithm]
     try:
         model = algorithm(policy, envs, seed=seed, tensorboard_log=logs, device="cpu", **arguments)
@@ -96,10 +126,23 @@ def train(
             on_episodes(model.num_timesteps, columns)
         on_progress(min(model.num_timesteps, recipe.n_timesteps), recipe.n_timesteps)
 
-    reporter = _Reporter(recipe, report, should_stop)
-    model.learn(recipe.n_timesteps, callback=reporter, tb_log_name="run")
+    if track == "wandb":
+        from solvent_agents.learning.wandb_writer import wandb_logger
+
+        model.set_logger(wandb_logger(folder, seed, recipe))
+    reporter = _Reporter(recipe, params, report, should_stop)
+    try:
+        model.learn(recipe.n_timesteps, callback=reporter, tb_log_name="run")
+    finally:
+        model.logger.close()
     report(model)
-    return None if reporter.stopped else save_policy(folder, model.policy, recipe, params)
+    if reporter.stopped:
+        return None
+    if recipe.evaluate_every:
+        reporter.validate()
+        model.policy.load_state_dict(reporter.best)
+        write_json(folder / "validation.json", reporter.validated)
+    return save_policy(folder, model.policy, recipe, params)
 
 
 class LearnedAgent:

@@ -39,6 +39,8 @@ class Recipe(Rewards):
 
     algorithm: str
     n_timesteps: int = Field(ge=1, le=10**12)  # environment steps in all
+    # Steps between evaluations on labs of their own; the best policy is kept. None: the last policy.
+    evaluate_every: int | None = Field(default=None, ge=1)
     n_envs: int = Field(default=256, ge=1, le=2**20)  # labs stepped together
     policy: Literal["SharedPolicy", "MlpPolicy"] = "SharedPolicy"  # DQN and QRDQN have only the other
     policy_kwargs: dict[str, Any] = Field(default_factory=dict)
