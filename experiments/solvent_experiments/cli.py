@@ -127,14 +127,22 @@ def run(
 
     - `solvent run configs/quickstart.yaml --seeds 0-9 --backend ray --address 10.0.0.1:6379`
     """
-    from solvent_experiments.config import ConfigError, load_experiment, parse_seeds
+    from solvent_experiments.config import ConfigError, experiment_of, parse_seeds, read_yaml
 
     if address is not None and backend != "ray":
         raise ConfigError(f"got {address!r:.80}; allowed: with --backend ray alone", key="--address")
-    experiment = load_experiment(config, seeds=None if seeds is None else parse_seeds(seeds))
+    chosen = None if seeds is None else parse_seeds(seeds)
+    if "sweep" in (given := read_yaml(config)):
+        from solvent_experiments.sweep import load_sweep
+
+        experiments = load_sweep(config, chosen)
+        name = str(given["name"])
+    else:
+        experiments = {"": experiment_of(given, config, seeds=chosen)}
+        name = experiments[""].name
 
     # After the checks, which need no learner.
-    from solvent_experiments.run import Pool, run_experiment, show_results
+    from solvent_experiments.run import Pool, Processes, run_experiment, show_results
 
     opening: contextlib.AbstractContextManager[Pool | None] = contextlib.nullcontext()
     if backend == "ray":
@@ -147,9 +155,19 @@ def run(
                 f"needs the package {error.name}: {install('ray')}", key="--backend ray"
             ) from None
         opening = RayPool(address, jobs or os.cpu_count() or 1)
-    root = out if out is not None else Path("runs") / experiment.name
+    root = out if out is not None else Path("runs") / name
+    if "" not in experiments:
+        from solvent_experiments.sweep import folder_name, run_sweep, table
+
+        with opening as pool, pool or Processes(jobs) as workers:
+            results = run_sweep(experiments, root, workers, quiet=quiet, fresh=fresh)
+        new_console().print(table(results, f"{name}: a run for each lab").terminal())
+        say(str(root / "sweep.png"))
+        two = shlex.join(str(root / folder_name(label)) for label in [*experiments][:2])
+        suggest(f"`solvent compare {two}` compares two of these runs in pairs.")
+        return
     with opening as pool:
-        folder = run_experiment(experiment, root, pool=pool, jobs=jobs, quiet=quiet, fresh=fresh)
+        folder = run_experiment(experiments[""], root, pool=pool, jobs=jobs, quiet=quiet, fresh=fresh)
     show_results(folder, new_console())
     suggest(
         f"`solvent report {shlex.quote(str(root))}` writes a page with figures and an episode to step through."

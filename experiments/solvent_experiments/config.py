@@ -220,7 +220,13 @@ def load_experiment(path: Path, *, seeds: Sequence[int] | None = None, has_table
     Raises:
         ConfigError: the config, or a recipe that it names, can't be used.
     """
-    given = read_yaml(path)
+    return experiment_of(read_yaml(path), path, seeds=seeds, has_tables=has_tables)
+
+
+def experiment_of(
+    given: Mapping[str, Any], path: Path, *, seeds: Sequence[int] | None = None, has_tables: bool = True
+) -> Experiment:
+    """Return the complete experiment of what a file gives; see ``load_experiment``."""
     if seeds is not None:
         given = {**given, "seeds": list(seeds)}
     try:

@@ -291,7 +291,7 @@ def sweep(
     }
     write_json(out, document)
     if figure is not None:
-        from solvent_experiments.figures.sweep import draw_sweep
+        from solvent_experiments.figures.thresholds import draw_sweep
 
         draw_sweep(rows, {name: row["tau_accept"] for name, row in found.items()}, figure)
     show_table(_sweep_table(found))

@@ -1,0 +1,166 @@
+"""A sweep over parameters: a run for each combination of values, and one table and one figure of all of them.
+
+    sweep: {debt.threshold: [1.0, 2.0, 4.0]}
+
+Every run lies in a folder of its own below the sweep's, so whatever reads a run reads it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from matplotlib.figure import Figure
+
+from solvent.files import write_json
+from solvent_experiments.config import NAME, ConfigError, Experiment, experiment_of, read_yaml
+from solvent_experiments.figures.frame import names_at_right
+from solvent_experiments.figures.style import colour_of, head, new_figure, save, styled
+from solvent_experiments.run import Pool, run_experiment
+from solvent_experiments.statistics import Interval
+from solvent_experiments.summary import Row, read_rows
+from solvent_experiments.table import Table
+
+MOST_RUNS = 100
+PANELS = {
+    "score": "return (bits): interquartile mean, 95 % interval",
+    "debt_added": "overclaimed (bits), mean per episode",
+    "refusals_by_debt": "refused by debt, mean per episode",
+}
+MEANS = ("debt_added", "refusals_by_debt", "accepted", "wrong")
+INCHES = 1.7
+
+Results = Mapping[str, Sequence[Row]]
+
+
+def load_sweep(path: Path, seeds: Sequence[int] | None = None) -> dict[str, Experiment]:
+    """Return the experiment of each combination of a config's ``sweep`` by its label, such as ``debt.threshold=1.0``.
+
+    Raises:
+        ConfigError: as of ``load_experiment``; or a key or a list of values is not usable.
+    """
+    given = read_yaml(path)
+    sweep = given.pop("sweep")
+    if not (sweep and isinstance(sweep, dict)) or not all(
+        isinstance(values, list) and values for values in sweep.values()
+    ):
+        said = "allowed: parameters with lists of values, such as {debt.threshold: [1.0, 2.0]}"
+        raise ConfigError(f"got {sweep!r:.60}; {said}", file=path, key="sweep")
+    combinations = [dict(zip(sweep, chosen, strict=True)) for chosen in itertools.product(*sweep.values())]
+    if len(combinations) > MOST_RUNS:
+        raise ConfigError(f"{len(combinations)} runs; allowed: 1 to {MOST_RUNS}", file=path, key="sweep")
+    found = {}
+    for chosen in combinations:
+        label = ", ".join(f"{key}={_shown(value)}" for key, value in chosen.items())
+        name = f"{given.get('name')}-{folder_name(label)}"[:100]
+        changed = {**given, "name": name, "params": _changed(given.get("params") or {}, chosen, path)}
+        found[label] = experiment_of(changed, path, seeds=seeds)
+    return found
+
+
+def _shown(value: Any) -> str:
+    return yaml.safe_dump(value, default_flow_style=True, width=10**6).partition("\n")[0]
+
+
+def _changed(params: Any, chosen: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Return nested parameters with values at dotted keys."""
+    changed = dict(params)
+    for key, value in chosen.items():
+        *groups, last = str(key).split(".")
+        inner = changed
+        for group in groups:
+            inner[group] = dict(inner.get(group) or {})
+            inner = inner[group]
+        if last in inner:
+            raise ConfigError(
+                f"{key} is among the params too; allowed: one of the two", file=path, key="sweep"
+            )
+        inner[last] = value
+    return changed
+
+
+def run_sweep(
+    experiments: Mapping[str, Experiment], root: Path, pool: Pool, *, quiet: bool, fresh: bool
+) -> Results:
+    """Run the unfinished experiments of a sweep, and write ``sweep.json`` and the figure. Return the agents' rows."""
+    results = {}
+    for label, experiment in experiments.items():
+        folder = run_experiment(experiment, root / folder_name(label), pool=pool, quiet=quiet, fresh=fresh)
+        results[label] = read_rows(folder.summary)
+    rows = [
+        {"lab": label, "agent": row.agent, **row.score._asdict(), **{name: row.mean(name) for name in MEANS}}
+        for label, of in results.items()
+        for row in of
+    ]
+    write_json(root / "sweep.json", rows)
+    first = next(iter(experiments.values()))
+    with styled():
+        drawn = figure(results)
+        head(drawn, f"{first.env}, sweep {root.name}")
+        save(drawn, root / "sweep")
+    return results
+
+
+def folder_name(label: str) -> str:
+    """Return the name of a run's folder: its label, as far as a file system allows it."""
+    name = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in label)
+    return name if NAME.fullmatch(name) else name.encode("ascii", "replace").decode()[:100]
+
+
+def table(results: Results, title: str) -> Table:
+    """Return a row for each agent of each run."""
+    rows = [
+        (
+            label,
+            row.agent,
+            f"{row.score.value:.2f}",
+            f"{row.score.low:.2f} to {row.score.high:.2f}",
+            *(f"{row.mean(name):.2f}" for name in MEANS),
+        )
+        for label, of in results.items()
+        for row in of
+    ]
+    headings = (
+        "lab",
+        "agent",
+        "return (bits)",
+        "95 % interval",
+        "overclaimed",
+        "refused by debt",
+        "accepted",
+        "wrong",
+    )
+    lines = {"return (bits)": "return\n(bits)", "refused by debt": "refused\nby debt"}
+    return Table(headings, tuple(rows), title=title, left=("agent",), lines=lines)
+
+
+def figure(results: Results) -> Figure:
+    """Draw return, overclaims and refusals caused by debt over the values, a line for each agent."""
+    agents = [row.agent for row in next(iter(results.values()))]
+    drawn = new_figure(0.9 + INCHES * len(PANELS))
+    for axes, (name, title) in zip(drawn.subplots(len(PANELS), 1, sharex=True), PANELS.items(), strict=True):
+        ends = []
+        for agent in agents:
+            found = [
+                next(row.measured[name] for row in rows if row.agent == agent) for rows in results.values()
+            ]
+            values = [one.value if isinstance(one, Interval) else one for one in found]
+            colour = colour_of(agent)
+            axes.plot(range(len(values)), values, "o-", ms=3, lw=1.2, color=colour)
+            for place, one in enumerate(found):
+                if isinstance(one, Interval):
+                    axes.vlines(place, one.low, one.high, color=colour, lw=3, alpha=0.4)
+            ends.append((values[-1], agent, colour))
+        axes.set_title(title)
+        axes.margins(x=0.04)
+        names_at_right(axes, ends, INCHES)
+    keys, shown = zip(*(label.split("=", 1) for label in results), strict=True)
+    if len(set(keys)) == 1 and not any(", " in label for label in results):
+        axes.set_xticks(range(len(results)), shown)
+        axes.set_xlabel(keys[0])
+    else:
+        axes.set_xticks(range(len(results)), list(results), rotation=30, ha="right")
+    return drawn
