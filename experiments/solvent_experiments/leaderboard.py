@@ -12,6 +12,7 @@ from typing import Any
 from solvent import ENVIRONMENTS
 from solvent.files import write_atomically
 from solvent_experiments.config import ConfigError, environment_params, read_json
+from solvent_experiments.console import complain
 from solvent_experiments.folder import RunFolder
 from solvent_experiments.statistics import Interval
 from solvent_experiments.summary import Row, read_rows
@@ -36,15 +37,27 @@ MEANS = ("overclaimed_bits", "refused_by_debt", "refused_otherwise", "wrong")
 Entries = dict[str, Any]
 
 
+class NoHonestError(ConfigError):
+    """A run has nothing to score its agents against."""
+
+
 def read_entries(paths: Sequence[Path]) -> Entries:
     """Return level, command and agents of runs by name, from run folders or from JSON that a leaderboard wrote.
 
+    A run without an honest script that earns something has no scores: it is left out, which is said on stderr.
+
     Raises:
-        ConfigError: a run is unfinished, has no honest script, or has the name of another one.
+        ConfigError: a run is unfinished or has the name of another one, or all are left out.
     """
     found: Entries = {}
     for path in paths:
-        new = _from_json(path) if path.is_file() else _from_run(RunFolder(path))
+        try:
+            new = _from_json(path) if path.is_file() else _from_run(RunFolder(path))
+        except NoHonestError as error:
+            if path == paths[-1] and not found:
+                raise
+            complain(f"left out: {error}")
+            continue
         if twice := next((name for name in new if name in found), None):
             raise ConfigError(f"a second run named {twice!r}; allowed: one of each name", file=path)
         found |= new
@@ -69,7 +82,7 @@ def _from_run(folder: RunFolder) -> Entries:
     rows = read_rows(folder.summary)
     if not all(isinstance(row.measured.get("honest_share"), Interval) for row in rows):
         said = "no honest script with a return above 0; allowed: a run with `honest` among the `agents` of its config"
-        raise ConfigError(said, file=folder.root)
+        raise NoHonestError(said, file=folder.root)
     changed = "" if experiment.lab == environment_params(experiment.env) else "changed parameters"
     mark = experiment.mark or changed
     level = f"{experiment.env} ({mark})" if mark else experiment.env

@@ -9,11 +9,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
 import yaml
 from safetensors.torch import load, save
+from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 import solvent
@@ -155,6 +157,13 @@ def test_native_vector_returns_what_single_labs_return():
     assert finished is not None
     assert len(finished["return"]) == ended
     assert envs.take_finished() is None
+
+
+def test_native_vector_is_monitored_for_sb3s_evaluations():
+    envs = LabVecEnv(PARAMS, 3)
+    assert envs.env_is_wrapped(Monitor) == [True] * 3
+    assert envs.env_is_wrapped(gymnasium.wrappers.TimeLimit) == [False] * 3
+    assert envs.render_mode is None
 
 
 def test_idling_costs_only_what_does_not_execute():

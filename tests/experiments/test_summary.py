@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -98,9 +99,22 @@ def test_leaderboard_is_written_between_markers(tmp_path: Path) -> None:
         write_between(page, "new")
 
 
+def without_honest(run: RunFolder, to: Path) -> Path:
+    """A copy of a run whose honest script is missing from the summary."""
+    shutil.copytree(run.root, to, ignore=shutil.ignore_patterns("*.parquet", "figures"))
+    summary = json.loads((to / "summary.json").read_text())
+    kept = [row for row in summary["agents"] if row["agent"] != "honest"]
+    agents = [{key: value for key, value in row.items() if key != "honest_share"} for row in kept]
+    (to / "summary.json").write_text(json.dumps({**summary, "agents": agents}))
+    return to
+
+
 def test_leaderboard_refuses_what_it_can_not_compare(smoke_run: RunFolder, tmp_path: Path) -> None:
     call("leaderboard", tmp_path).refused("no run")
     call("leaderboard", KEPT, KEPT).refused("a second run named")
+    entries = read_entries([without_honest(smoke_run, tmp_path / "run"), KEPT])
+    assert list(entries) == list(read_entries([KEPT]))
+    call("leaderboard", tmp_path / "run").refused("no honest script with a return above 0")
     (tmp_path / "x.json").write_text("{}")
     (tmp_path / "y.json").write_text('{"a": {"level": 3}}')
     call("leaderboard", tmp_path / "y.json").refused("something else")
