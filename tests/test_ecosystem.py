@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -16,8 +17,10 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import RecordEpisodeStatistics, RecordVideo
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 from gymnasium.wrappers.vector import RecordVideo as RecordVectorVideo
-from stable_baselines3 import PPO
+from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO, RecurrentPPO
+from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
@@ -86,6 +89,28 @@ def test_stable_baselines_learns_without_any_adapter(env_id: str) -> None:
     model = PPO("MlpPolicy", envs, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu").learn(32)
     assert {episode["l"] for episode in model.ep_info_buffer} <= set(range(1, 19))
     assert len(model.ep_info_buffer) >= 1
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "policy", "arguments"),
+    [
+        (A2C, "MlpPolicy", {"n_steps": 8}),
+        (DQN, "MlpPolicy", {"learning_starts": 16, "buffer_size": 100}),
+        (QRDQN, "MlpPolicy", {"learning_starts": 16, "buffer_size": 100}),
+        (TRPO, "MlpPolicy", {"n_steps": 32, "batch_size": 32}),
+        (MaskablePPO, "MlpPolicy", {"n_steps": 32, "batch_size": 32}),
+        (RecurrentPPO, "MlpLstmPolicy", {"n_steps": 32, "batch_size": 32}),
+        (ARS, "LinearPolicy", {"n_delta": 1}),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_each_algorithm_learns_and_is_evaluated(
+    algorithm: type, policy: str, arguments: dict[str, Any]
+) -> None:
+    model = algorithm(policy, "solvent:Solvent/Debt-v0", seed=0, device="cpu", **arguments).learn(64)
+    evaluated = make_vec_env("solvent:Solvent/Debt-v0", 2)
+    mean, _ = evaluate_policy(model, evaluated, n_eval_episodes=2)
+    assert -20.0 < mean < 24.0
 
 
 # -- videos --------------------------------------------------------------------------------------
