@@ -1,42 +1,266 @@
-"""Time the lab and print a table: ``python -m benchmarks``; ``--quick`` for rough numbers in seconds."""
+"""How fast Solvent is on this machine, in one table.
+
+    python -m benchmarks               steps, scripts, verdicts and start-up: three minutes
+    python -m benchmarks --quick       rough numbers in half a minute
+    python -m benchmarks --learning    also PPO's steps and time to the honest script's return on Debt: ten minutes
+    python -m benchmarks --quickstart  also the quickstart: five minutes
+
+A lab's steps are random ones that would execute, so it runs plates, publishes and ends episodes. Cases take short turns
+in alternation: a busy minute slows all of them, and ratios hold. The fastest turn is the least disturbed one.
+"""
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
-from collections.abc import Sequence
+import os
+import resource
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from benchmarks.cases import RATIOS, cases
-from benchmarks.measure import Row, machine, measure
+import gymnasium
+import numpy as np
+from numba import njit
+
+import solvent
+from benchmarks.machine import machine
+from solvent.files import write_json
+
+ROOT = Path(__file__).resolve().parent.parent
+WIDE = 1024
+LEVELS = [env_id for env_id in solvent.ENVIRONMENTS if "Tiny" not in env_id]
+CART_POLE = "CartPole-v1"
+START = "import gymnasium, solvent\nenv = gymnasium.make('{}')\nenv.reset(seed=0)\nenv.step(0)"
+
+
+class Row(NamedTuple):
+    """A measured number; ``typical`` is the median turn beside the fastest, where turns were taken."""
+
+    what: str
+    value: float
+    unit: str
+    typical: float | None = None
+
+
+@dataclass
+class Case:
+    """A timed function that makes ``steps`` steps; ``prepare`` runs before each call and is not timed."""
+
+    name: str
+    steps: int
+    step: Callable[[], Any]
+    prepare: Callable[[], Any] = lambda: None
+    rates: list[float] = field(default_factory=list)
+
+    def turn(self, seconds: float) -> float:
+        """Return steps per second over about ``seconds`` of stepping."""
+        spent, calls = 0.0, 0
+        while spent < seconds:
+            self.prepare()
+            start = time.perf_counter()
+            self.step()
+            spent += time.perf_counter() - start
+            calls += 1
+        return calls * self.steps / spent
+
+
+# -- steps per second
+
+
+@njit(cache=True)
+def sample(masks, uniforms, actions):  # type: ignore[no-untyped-def]
+    """Choose one executable action uniformly for each row of ``masks``."""
+    for i in range(masks.shape[0]):
+        left = int(uniforms[i] * np.count_nonzero(masks[i]))
+        for action in range(masks.shape[1]):
+            if masks[i, action] != 0:
+                if left == 0:
+                    actions[i] = action
+                    break
+                left -= 1
+
+
+def chooser(env: Any, n: int) -> tuple[Any, Callable[[], None]]:
+    """Return the actions of ``n`` labs, an array of shape ``(n,)``, and a function that draws them anew."""
+    actions, uniforms, rng = np.zeros(n, np.int64), np.zeros(n), np.random.default_rng(0)
+    batch = getattr(env.unwrapped, "batch", None)
+
+    def choose() -> None:
+        rng.random(out=uniforms)
+        if batch is None:
+            actions[:] = uniforms * 2  # the two actions of a cart-pole
+        else:
+            sample(batch.masks, uniforms, actions)
+
+    return actions, choose
+
+
+def vector(env_id: str, n: int) -> Case:
+    env: Any = gymnasium.make_vec(env_id, num_envs=n, vectorization_mode="vector_entry_point")
+    env.reset(seed=0)
+    actions, choose = chooser(env, n)
+    return Case(f"{env_id}, vector of {n:,}", n, lambda: env.step(actions), choose)
+
+
+def single(env_id: str) -> Case:
+    env: Any = gymnasium.make(env_id)
+    env.reset(seed=0)
+    actions, choose = chooser(env, 1)
+
+    def step() -> None:
+        _, _, terminated, truncated, _ = env.step(actions[0])
+        if terminated or truncated:
+            env.reset()
+
+    return Case(f"{env_id}, single", 1, step, choose)
+
+
+def steps(turns: int, seconds: float) -> Iterator[Row]:
+    """Time every level, single and in vectors, beside a cart-pole."""
+    cases = [vector(LEVELS[0], n) for n in (1, 64, 4096)]
+    cases += [vector(env_id, WIDE) for env_id in (*LEVELS, CART_POLE)]
+    cases += [single(env_id) for env_id in (*LEVELS, CART_POLE)]
+    for case in cases:
+        case.turn(seconds / 2)  # compiles, fills caches, spreads the episodes
+    for _ in range(turns):
+        for case in cases:
+            case.rates.append(case.turn(seconds))
+    for case in cases:
+        yield Row(case.name, max(case.rates), "steps/s", statistics.median(case.rates))
+
+
+# -- what uses them
+
+
+def scripts() -> Iterator[Row]:
+    """Time scripts that play Debt in the compiled loop."""
+    from solvent_agents import AGENTS, episodes
+
+    params = solvent.preset("default")
+    for name in ("honest", "max_claimer"):
+        agent = AGENTS[name](params, 0)
+        episodes(agent, params, range(10))
+        start = time.perf_counter()
+        episodes(agent, params, range(4000))
+        yield Row(f"script {name} on Debt", 4000 / (time.perf_counter() - start), "episodes/s")
+
+
+def verdicts() -> Iterator[Row]:
+    """Time the gate on claims of a sentence against three sentences, embedding included."""
+    from solvent.gate import FIXED, SentenceEmbedder, evaluate_text
+
+    embedder = SentenceEmbedder()
+    spans = [f"The mill was {did} in 1890." for did in ("built", "sold", "painted")]
+    evaluate_text("The mill was built.", spans, embedder, FIXED["standard"])
+    start = time.perf_counter()
+    for year in range(100):
+        evaluate_text(f"The mill was built in {1800 + year}.", spans, embedder, FIXED["standard"])
+    yield Row("verdicts of the gate, one at a time", 100 / (time.perf_counter() - start), "verdicts/s")
+
+
+def processor_time(command: Sequence[str], **environment: str) -> float:
+    """Return the processor time of a command and its children, in seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, env=os.environ | environment, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def start_up() -> Iterator[Row]:
+    """Time a script's first seconds with an empty cache, and again; the import of numba shows the machine's day."""
+    yield Row("import numba", processor_time([sys.executable, "-c", "import numba"]), "s of processor")
+    for env_id in ("Solvent/Debt-v0", "Solvent/Lab-v0"):
+        with tempfile.TemporaryDirectory() as cache:
+            for which in ("first", "second"):
+                taken = processor_time([sys.executable, "-c", START.format(env_id)], NUMBA_CACHE_DIR=cache)
+                yield Row(f"{which} start of {env_id}", taken, "s of processor")
+
+
+def learning() -> Iterator[Row]:
+    """Train PPO by its recipe until it earns on validation labs what the honest script does, for three seeds."""
+    from solvent_agents import AGENTS, episodes
+    from solvent_agents.learning.learned import VALIDATION, train
+    from solvent_agents.learning.recipe import Recipe
+    from solvent_experiments.config import experiment_of
+
+    params = solvent.preset("default")
+    honest = episodes(AGENTS["honest"](params, 0), params, VALIDATION)["return"].mean()
+    given = {"name": "x", "train": {"ppo": {"evaluate_every": 50_000}}}
+    recipe = Recipe.from_mapping(experiment_of(given, ROOT / "x.yaml").train["ppo"] or {})
+    found = []
+    for seed in range(3):
+        passed: list[tuple[int, float]] = []
+        begun = time.process_time()
+
+        def hear(steps: int, earned: float, begun: float = begun, passed: list[Any] = passed) -> None:
+            if earned >= honest and not passed:
+                passed.append((steps, time.process_time() - begun))
+
+        with tempfile.TemporaryDirectory() as folder:
+            train(
+                recipe, params, seed=seed, folder=Path(folder), track=None,
+                on_validation=hear, should_stop=lambda passed=passed: bool(passed),
+            )  # fmt: skip
+        found += passed
+    if len(found) == 3:
+        middle = sorted(found)[1]
+        yield Row("PPO to the honest return on Debt, median of 3 seeds", middle[0], "steps")
+        yield Row("the same, validation included", middle[1], "s of processor")
+
+
+def quickstart() -> Iterator[Row]:
+    """Time the quickstart in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sys.executable,
+            "-m",
+            "solvent_experiments",
+            "run",
+            str(ROOT / "configs" / "quickstart.yaml"),
+        ]
+        start = time.perf_counter()
+        taken = processor_time([*command, "--out", f"{folder}/run"])
+        yield Row("quickstart", taken, "s of processor")
+        yield Row("quickstart, all cores", time.perf_counter() - start, "s")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run all cases, print the tables, and write them to a file if asked."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a few short turns: rough numbers in seconds")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the results there")
+    """Measure, print the table, and keep it if asked."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name in ("quick", "learning", "quickstart"):
+        parser.add_argument(f"--{name}", action="store_true")
+    parser.add_argument("--tables", type=Path, metavar="FOLDER", help="also write the table there")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the numbers there")
     options = parser.parse_args(arguments)
     here = machine()
     print(", ".join(f"{key} {value}" for key, value in here.items()), "\nmeasuring ...", flush=True)
-    rows = measure(cases(), turns=5 if options.quick else 60, seconds=0.02 if options.quick else 0.05)
+    rows = [*(steps(5, 0.02) if options.quick else steps(60, 0.05)), *scripts(), *verdicts(), *start_up()]
+    rows += [*(learning() if options.learning else ()), *(quickstart() if options.quickstart else ())]
     print(table(rows))
+    if options.tables is not None:
+        (options.tables / "benchmarks.md").write_text(table(rows) + "\n", encoding="utf-8")
     if options.json is not None:
-        report = {"machine": here, "rows": [dataclasses.asdict(row) for row in rows]}
-        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        command = shlex.join(["python", "-m", "benchmarks", *(arguments or sys.argv[1:])])
+        about = {"command": command, "finished": here["date"], "machine": here}
+        write_json(options.json, about | {"rows": [row._asdict() for row in rows]})
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return the rates, and the ratios that have an aim, as Markdown."""
-    lines = ["| case | steps/s, fastest turn | steps/s, median turn |", "|---|---:|---:|"]
-    lines += [f"| {row.name} | {row.fastest:,.0f} | {row.median:,.0f} |" for row in rows]
-    lines += ["", "| case | against | fastest turns | median turns | aim |", "|---|---|---:|---:|---:|"]
-    by_name = {row.name: row for row in rows}
-    for name, other, aim in RATIOS:
-        mine, its = by_name[name], by_name[other]
-        ratios = f"{mine.fastest / its.fastest:.2f} | {mine.median / its.median:.2f}"
-        lines.append(f"| {name} | {other} | {ratios} | {aim:g} |")
+    """Return the rows as Markdown."""
+    lines = ["| what | fastest turn | median turn | unit |", "|---|---:|---:|---|"]
+    for row in rows:
+        digits = 0 if row.value >= 100 else 1
+        typical = "" if row.typical is None else f"{row.typical:,.{digits}f}"
+        lines.append(f"| {row.what} | {row.value:,.{digits}f} | {typical} | {row.unit} |")
     return "\n".join(lines)
 
 

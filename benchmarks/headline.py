@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import machine
+from benchmarks.machine import machine
 from solvent import LabParams, preset
 from solvent_agents import PLAYERS, episodes
 from solvent_agents.learning.learned import LearnedAgent

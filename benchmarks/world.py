@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import machine
+from benchmarks.machine import machine
 from solvent.lab.params import LabParams, preset
 from solvent.lab.registration import ENVIRONMENTS
 from solvent_agents import AGENTS, episodes

@@ -47,10 +47,16 @@ class _Reporter(BaseCallback):
     """
 
     def __init__(
-        self, recipe: Recipe, params: LabParams, report: Callable[[Any], None], stop: Callable[[], bool]
+        self,
+        recipe: Recipe,
+        params: LabParams,
+        report: Callable[[Any], None],
+        on_validation: Callable[[int, float], None],
+        stop: Callable[[], bool],
     ) -> None:
         super().__init__()
         self.recipe, self.params, self.report, self.stop = recipe, params, report, stop
+        self.on_validation = on_validation
         self.stopped = False
         self.validated: list[dict[str, float]] = []
         self.best: dict[str, Any] = {}
@@ -63,6 +69,7 @@ class _Reporter(BaseCallback):
         earned = float(episodes(agent, self.params, VALIDATION)["return"].mean())
         self.logger.record("lab/validation", earned)
         self.validated.append({"steps": self.num_timesteps, "return": earned})
+        self.on_validation(self.num_timesteps, earned)
         if earned >= max(one["return"] for one in self.validated):
             self.best = copy.deepcopy(self.model.policy.state_dict())
 
@@ -88,6 +95,7 @@ def train(
     folder: Path,
     on_progress: Callable[[int, int], None] = lambda _done, _total: None,
     on_episodes: Callable[[int, dict[str, Any]], None] = lambda _done, _columns: None,
+    on_validation: Callable[[int, float], None] = lambda _done, _earned: None,
     should_stop: Callable[[], bool] = lambda: False,
     track: Tracker | None = "tensorboard",
 ) -> Path | None:
@@ -100,6 +108,7 @@ def train(
         folder: for the policy file, which is written at the end, and what tracks the training.
         on_progress: called with (steps done, steps in all), first at 0 steps.
         on_episodes: called with (steps done, ``episode`` columns of what ended since the last call).
+        on_validation: called with (steps done, mean return on validation labs) as often as ``evaluate_every`` says.
         should_stop: asked at every vector step.
         track: where the learner's numbers go besides: TensorBoard's logs or Weights & Biases, both in ``folder``.
 
@@ -130,7 +139,7 @@ def train(
         from solvent_agents.learning.wandb_writer import wandb_logger
 
         model.set_logger(wandb_logger(folder, seed, recipe))
-    reporter = _Reporter(recipe, params, report, should_stop)
+    reporter = _Reporter(recipe, params, report, on_validation, should_stop)
     try:
         model.learn(recipe.n_timesteps, callback=reporter, tb_log_name="run")
     finally:
