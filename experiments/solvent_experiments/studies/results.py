@@ -117,8 +117,8 @@ def _mapping(
     study: Study, data: StudyData, findings: Sequence[Finding], means: dict[str, dict[str, Interval]]
 ) -> dict[str, Any]:
     arms = [source for source in study.sources() if isinstance(source, Arm)]
-    manifests = {arm: data.folder(arm).read_manifest() for arm in arms}
-    fewer = [of["seeds"] for arm, of in manifests.items() if len(of["seeds"]) < arm.seeds]
+    manifests = [data.folder(arm).read_manifest() for arm in arms]
+    fewer = [of["seeds"] for arm, of in zip(arms, manifests, strict=True) if len(of["seeds"]) < arm.seeds]
     seeds = f" --seeds {','.join(map(str, fewer[0]))}" if fewer else ""
     return {
         "command": f"solvent study run {data.name}{seeds} && solvent study show {data.name} --out docs/results/studies",
@@ -141,7 +141,7 @@ def _mapping(
         },
         "arms": {
             arm.name: {key: manifest[key] for key in ("solvent", "commit", "seeds", "finished")}
-            for arm, manifest in manifests.items()
+            for arm, manifest in zip(arms, manifests, strict=True)
         },
         "notes": study.notes,
     }
