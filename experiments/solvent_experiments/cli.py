@@ -390,7 +390,7 @@ def leaderboard(
 
     - `solvent leaderboard runs/debt runs/lab --format json > docs/results/leaderboard.json`
 
-    - `solvent leaderboard docs/results/leaderboard.json --env Solvent/Lab-v0 --into README.md`
+    - `solvent leaderboard docs/results/leaderboard.json --env Solvent/Debt-v0 --into README.md`
     """
     from solvent_experiments.leaderboard import (
         leaderboard_markdown,

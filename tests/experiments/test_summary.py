@@ -82,7 +82,7 @@ KEPT = ROOT / "docs" / "results" / "leaderboard.json"
 
 
 def test_leaderboard_of_kept_results_is_that_of_the_readme() -> None:
-    table = leaderboard_table(read_entries([KEPT]), "Solvent/Lab-v0").markdown()
+    table = leaderboard_table(read_entries([KEPT]), "Solvent/Debt-v0").markdown()
     assert table in (ROOT / "README.md").read_text(encoding="utf-8")
     page = leaderboard_markdown(read_entries([KEPT]))
     assert table in page
