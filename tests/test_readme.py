@@ -38,5 +38,5 @@ def test_its_make_targets_are_there() -> None:
 
 
 def test_it_is_read_in_a_few_minutes() -> None:
-    shown = re.sub(r"<!--.*?-->", "", TEXT, flags=re.DOTALL)
-    assert len(shown.split()) <= 1000
+    lines = [line for line in TEXT.splitlines() if not line.startswith(("|", "<!--"))]
+    assert len(" ".join(lines).split()) <= 700  # besides the two tables
