@@ -134,7 +134,7 @@ def leaderboard_markdown(entries: Entries) -> str:
     for level in dict.fromkeys(entry["level"] for entry in entries.values()):
         mine = [entry for entry in entries.values() if entry["level"] == level]
         made = ", ".join(f"`{entry['command']}` ({entry['finished'][:10]})" for entry in mine)
-        parts += [f"### {level}", made, leaderboard_table(entries, level).markdown()]
+        parts += [f"## {level}", made, leaderboard_table(entries, level).markdown()]
     return "\n\n".join(parts)
 
 
