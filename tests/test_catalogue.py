@@ -11,7 +11,7 @@ import pytest
 
 from solvent.lab.mechanisms.assay import AssayParams
 from solvent.lab.params import PRESETS
-from solvent.lab.words.catalogue import CATALOGUE, Page, WordsError, dose_text, load_catalogue
+from solvent.lab.words.catalogue import CATALOGUE, WordsError, dose_text, load_catalogue
 from solvent.lab.words.measured import load_measured
 from solvent.lab.words.rows import finding_row, fit_row, readout_row
 from tests.labs import one_line
@@ -76,11 +76,8 @@ def test_every_sentence_is_in_the_row_that_the_step_looks_it_up_in(compound):
     readouts = len(DOSES) * ASSAY.bins
     assert len(rows) == 145
     doses = ("10 nM", "32 nM", "100 nM", "320 nM", "1 µM", "3.2 µM", "10 µM", "32 µM")
-    phrases = [SHIPPED["classes"]["inactive"]]
-    phrases += [
-        text.replace("{pec50}", value)
-        for text, value in zip(SHIPPED["classes"]["active"], PEC50, strict=True)
-    ]
+    active = zip(SHIPPED["classes"]["active"], PEC50, strict=True)
+    phrases = [SHIPPED["classes"]["inactive"], *(text.replace("{pec50}", value) for text, value in active)]
 
     def said(group, name, **slots):
         text = SHIPPED[group][name].replace("{compound}", compound)
@@ -98,37 +95,18 @@ def test_every_sentence_is_in_the_row_that_the_step_looks_it_up_in(compound):
         for w, wording in enumerate(("hedged", "plain", "definitive")):
             assert rows[finding_row(readouts, w, k, 8)] == said("claim", wording, **{"class": phrase})
     assert all(compound in text for text in rows)
-
-
-def test_no_two_sentences_are_alike():
-    words = load_catalogue()
-    everything = []
-    for compound in ASSAY.compounds:
-        everything += [*words.spans(ASSAY, DOSES, compound), *words.findings(ASSAY, compound)]
-    assert len(set(everything)) == len(everything) == 8 * 145
-
-
-def test_no_braces_are_left():
-    words = load_catalogue()
-    for text in [*words.spans(ASSAY, DOSES, "CCCP"), *words.findings(ASSAY, "CCCP")]:
-        assert "{" not in text
-        assert "}" not in text
+    assert len(set(rows)) == 145
 
 
 @pytest.mark.parametrize(
     ("dose", "text"),
     [
         (1e-12, "0.001 nM"),
-        (1e-9, "1 nM"),
         (1e-8, "10 nM"),
         (3.1622776601683795e-8, "32 nM"),
         (9.94e-7, "990 nM"),
         (9.96e-7, "1 µM"),
-        (1e-6, "1 µM"),
-        (3.1622776601683795e-6, "3.2 µM"),
-        (1e-4, "100 µM"),
         (9.99e-4, "1 mM"),
-        (0.5, "500 mM"),
         (1.0, "1 M"),
     ],
 )
@@ -136,33 +114,16 @@ def test_a_dose_in_words(dose, text):
     assert dose_text(dose) == text
 
 
-def test_percents_are_the_middles_of_the_bins_whatever_the_scale():
-    assay = dataclasses.replace(ASSAY, bins=4, bin_low=0.0, bin_high=1.0)
-    spans = load_catalogue().spans(assay, (1e-6,), "X")
-    assert [text.split(" % ")[0].split()[-1] for text in spans[:4]] == ["12", "38", "62", "88"]
-
-
-def test_fewer_classes_take_the_phrases_from_the_front():
+def test_fewer_classes_take_the_phrases_from_the_front_and_there_are_no_more_than_phrases():
     assay = dataclasses.replace(ASSAY, potency_classes=3)
     words = load_catalogue()
     assert words.classes(assay) == words.classes(ASSAY)[:3]
     findings = words.findings(assay, "CCCP")
     assert len(findings) == 9
     assert set(findings) <= set(words.findings(ASSAY, "CCCP"))
-
-
-def test_more_classes_than_phrases_are_refused_in_one_line():
     with pytest.raises(WordsError) as error:
-        load_catalogue().classes(AssayParams(potency_classes=9))
-    one_line(error, "assay.potency_classes: got 9", "at most 8")
-
-
-def test_a_page_in_rows():
-    page = Page(readouts=((5, 2), (0, 7)), strength=2, named=4)
-    readouts = 8 * 12
-    expected = [readout_row(0, 7, 12), readout_row(5, 2, 12)]
-    expected += [fit_row(readouts, s, 4, 8) for s in (0, 1, 2)]
-    assert page.rows(8, 12, 8) == expected
+        words.classes(AssayParams(potency_classes=9))
+    one_line(error, "assay.potency_classes: got 9")
 
 
 # -- the file ------------------------------------------------------------------------------------
@@ -173,64 +134,24 @@ def test_the_shipped_tables_were_measured_with_the_shipped_words():
     assert load_catalogue().sha256 == digest == load_measured().about["catalogue_sha256"]
 
 
-def test_an_edited_sentence_changes_the_hash_and_what_is_said(edited):
-    before = load_catalogue(edited())
-    load_catalogue.cache_clear()
-    after = load_catalogue(edited("may be {class}; there is a hint of it.", "might be {class}."))
-    assert before.sha256 != after.sha256
-    assert after.claims == ("{compound} might be {class}.", *before.claims[1:])
-    assert (after.fits, after.active, after.readout) == (before.fits, before.active, before.readout)
-
-
 ACTIVE = TEXT[TEXT.index("active = [") : TEXT.index("]\n\n[readout]") + 1]
 FULL = "A good fit shows that {compound} is {class}."
 MALFORMED = {
     "not TOML": ({"whole": "= nothing"}, ()),
     "not UTF-8": ({"whole": b"version = '\xff'"}, ()),
-    "empty": ({"whole": ""}, ()),
-    "no classes": ({"old": "\n[classes]", "new": "\n[others]"}, ("classes",)),
     "classes are no table": ({"old": "\n[classes]", "new": "\nclasses = 3\n[others]"}, ("classes",)),
-    "inactive is missing": ({"old": "inactive =", "new": "other ="}, ("classes.inactive",)),
-    "inactive is no text": (
-        {"old": '"inactive, with no effect at any dose"', "new": "3"},
-        ("classes.inactive",),
-    ),
     "inactive has a pEC50": ({"old": "no effect at any dose", "new": "{pec50}"}, ("classes.inactive",)),
-    "active is missing": ({"old": "active = [", "new": "others = ["}, ("classes.active",)),
     "active is no list": ({"old": ACTIVE, "new": "active = 1"}, ("classes.active",)),
-    "active is empty": ({"old": ACTIVE, "new": "active = []"}, ("classes.active",)),
-    "an active phrase without pEC50": (
-        {"old": '"very potent, with a pEC50 of {pec50}"', "new": '"very potent"'},
-        ("classes.active[1]",),
-    ),
-    "an active phrase is no text": (
-        {"old": '"very potent, with a pEC50 of {pec50}"', "new": "2"},
-        ("classes.active[1]",),
-    ),
+    "a phrase without pEC50": ({"old": "very potent, with a pEC50 of {pec50}"}, ("classes.active[1]",)),
     "no readout": ({"old": "[readout]", "new": "[other]"}, ("readout.text",)),
-    "readout is no table": ({"old": "[readout]\ntext", "new": "[other]\ntext"}, ("readout.text",)),
     "fit is a list": ({"old": "[fit]", "new": "[[fit]]"}, ("fit.poor",)),
-    "a fit is missing": ({"old": "\nprecise = ", "new": "\nprceise = "}, ("fit.precise",)),
-    "a poor fit names a class": ({"old": "the fit is poor", "new": "the fit is {class}"}, ("fit.poor",)),
-    "a claim is missing": ({"old": "\nhedged = ", "new": "\nhegded = "}, ("claim.hedged",)),
     "a claim is empty": ({"old": FULL, "new": " "}, ("claim.plain",)),
-    "an unknown slot": ({"old": FULL, "new": FULL + " {dose}"}, ("claim.plain", "dose")),
     "a slot is missing": ({"old": FULL, "new": "A good fit shows {class}."}, ("claim.plain", "compound")),
-    "a slot without a name": ({"old": FULL, "new": FULL + " {}"}, ("claim.plain",)),
-    "a slot with a number": ({"old": FULL, "new": FULL + " {0}"}, ("claim.plain",)),
+    "an unknown slot": ({"old": FULL, "new": FULL + " {dose}"}, ("claim.plain", "dose")),
     "an open brace": ({"old": FULL, "new": FULL + " {"}, ("claim.plain",)),
-    "a closing brace": ({"old": FULL, "new": FULL + " }"}, ("claim.plain",)),
     "an attribute": ({"old": FULL, "new": FULL + " {compound.__class__}"}, ("claim.plain",)),
-    "an index": ({"old": FULL, "new": FULL + " {compound[0]}"}, ("claim.plain",)),
-    "a format": ({"old": FULL, "new": "A good fit shows that {compound:d} is {class}."}, ("claim.plain",)),
-    "a conversion": (
-        {"old": FULL, "new": "A good fit shows that {compound!x} is {class}."},
-        ("claim.plain",),
-    ),
-    "a slot in a format": (
-        {"old": FULL, "new": "A good fit: {compound:{width}} is {class}."},
-        ("claim.plain",),
-    ),
+    "a conversion": ({"old": FULL, "new": FULL + " {compound!x}"}, ("claim.plain",)),
+    "a slot in a format": ({"old": FULL, "new": FULL + " {compound:{width}}"}, ("claim.plain",)),
 }
 
 
@@ -243,10 +164,9 @@ def test_a_file_that_cannot_be_used_is_one_line_that_names_it(edited, case):
     one_line(error, str(path), *parts)
 
 
-@pytest.mark.parametrize("where", ["absent.toml", "."])
-def test_a_file_that_is_not_there_is_one_line(tmp_path, where):
+def test_a_file_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(WordsError) as error:
-        load_catalogue(tmp_path / where)
+        load_catalogue(tmp_path / "absent.toml")
     one_line(error, str(tmp_path), "not read")
 
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent import EpistemicController, LabEnv, preset
+from solvent import EpistemicController, preset
 from solvent.debt.controller import CALIBRATION_TEMPLATES
 from solvent.lab.mechanisms.debt import DebtParams
 from solvent.lab.params import LabParams
-from solvent.lab.verbs import Verb
 
 
 def in_debt(bits, **arguments):
@@ -83,7 +82,6 @@ def test_the_documents_refusal_by_cost():
     refuse, reason, context = in_debt(1.5).should_refuse_action("any", 60, 70)
     assert (refuse, reason) == (True, "epistemic_debt_budget_exceeded")
     assert context["inflated_cost_wells"] == pytest.approx(73.5)
-    assert (context["blocked_by_cost"], context["blocked_by_threshold"]) == (True, False)
 
 
 def test_the_documents_refusal_in_cycle_5():
@@ -178,99 +176,77 @@ def test_accuracy_never_subtracts():
 def test_claims_left_open_count_as_gain_0_when_the_books_are_closed():
     controller = in_debt(0.5)
     controller.claim_action("open", "exploration", 0.75)
-    controller.claim_action("other", "exploration", 0.25)
     controller.claim_action("resolved", "exploration", 1.0)
     controller.resolve_action("resolved", 1.0)
     assert controller.get_total_debt() == 0.5
-    assert controller.close_books() == 1.5 == controller.get_total_debt()
-    assert controller.close_books() == 1.5
+    assert [controller.close_books() for _ in range(2)] == [1.25, 1.25]
     with pytest.raises(ValueError, match="'open' has no open claim"):
         controller.resolve_action("open", 1.0)
 
 
-@pytest.mark.parametrize(
-    "claim", [-0.1, -1e-300, float("nan"), float("inf"), float("-inf"), 1e16, "much", "1", True, None]
-)
-def test_a_claim_that_can_not_be_one_is_an_error(claim):
-    controller = EpistemicController()
-    with pytest.raises(ValueError, match="expected_gain_bits: got"):
-        controller.claim_action("a", "exploration", claim)
-    controller.claim_action("a", "exploration", 1.0)  # and nothing was booked
-
-
-@pytest.mark.parametrize("claim", [0.0, 3.0, 6.0, 1e15])
-def test_without_a_cap_any_claim_is_taken_and_owed(claim):
-    controller = EpistemicController()
-    controller.claim_action("a", "exploration", claim)
-    assert controller.resolve_action("a", 0.0) == claim == controller.get_total_debt()
-    assert math.isfinite(controller.should_refuse_action("screen", 10**9, 0)[2]["inflated_cost_wells"])
-
-
 def test_a_cap_on_claims_can_be_asked_for():
+    controller = EpistemicController()
+    controller.claim_action("a", "exploration", 1e15)
+    assert controller.resolve_action("a", 0.0) == 1e15
+    assert math.isfinite(controller.should_refuse_action("screen", 10**9, 0)[2]["inflated_cost_wells"])
     EpistemicController(learnable_bits=5.0).claim_action("a", "exploration", 5.0)
     with pytest.raises(ValueError, match=r"0 to 0\.5 bits"):
         EpistemicController(learnable_bits=0.5).claim_action("a", "exploration", 0.6)
-    for nonsense in (0.0, -1.0, float("nan"), float("inf"), "3"):
-        with pytest.raises(ValueError, match="learnable_bits"):
-            EpistemicController(learnable_bits=nonsense)
 
 
 def test_an_id_has_one_open_claim_and_each_is_resolved_once():
     controller = EpistemicController()
-    with pytest.raises(ValueError, match="'a' has no open claim"):
-        controller.resolve_action("a", 1.0)
     controller.claim_action("a", "exploration", 1.0)
     with pytest.raises(ValueError, match="'a' has an open claim"):
         controller.claim_action("a", "exploration", 1.0)
-    controller.resolve_action("a", 0.5)
+    assert controller.resolve_action("a", 0.5) == 0.5
     with pytest.raises(ValueError, match="'a' has no open claim"):
         controller.resolve_action("a", 0.5)
-    assert controller.get_total_debt() == 0.5
     controller.claim_action("a", "exploration", 1.0)
     assert controller.resolve_action("a", 0.5) == 0.5
-    with pytest.raises(ValueError, match="action_id: got 1; allowed: text"):
-        controller.claim_action(1, "exploration", 1.0)
 
 
-@pytest.mark.parametrize("gain", [float("nan"), float("inf"), float("-inf"), "much", None])
-def test_a_gain_that_is_no_number_is_an_error_and_leaves_the_claim_open(gain):
-    controller = EpistemicController()
+# -- bad values ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("expected_gain_bits", lambda controller: controller.claim_action("a", "exploration", -1e-300)),
+        ("expected_gain_bits", lambda controller: controller.claim_action("a", "exploration", float("nan"))),
+        ("expected_gain_bits", lambda controller: controller.claim_action("a", "exploration", 1e16)),
+        ("expected_gain_bits", lambda controller: controller.claim_action("a", "exploration", "1")),
+        ("expected_gain_bits", lambda controller: controller.claim_action("a", "exploration", True)),
+        ("action_id", lambda controller: controller.claim_action(1, "exploration", 1.0)),
+        ("actual_gain_bits", lambda controller: controller.resolve_action("open", float("-inf"))),
+        ("actual_gain_bits", lambda controller: controller.resolve_action("open", None)),
+        ("base_cost", lambda controller: controller.get_inflated_cost(-1)),
+        ("base_cost_wells", lambda controller: controller.should_refuse_action("a", 8.5, 9)),
+        ("budget_remaining", lambda controller: controller.should_refuse_action("a", 9, -1)),
+        ("debt_hard_threshold", lambda controller: controller.should_refuse_action("a", 9, 9, float("nan"))),
+        ("wells", lambda controller: controller.repay_by_calibration(8.5)),
+        ("learnable_bits", lambda _: EpistemicController(learnable_bits=0.0)),
+        ("decay", lambda _: EpistemicController(decay=1.5)),
+        ("accuracy", lambda _: EpistemicController(accuracy=-0.1)),
+    ],
+)
+def test_values_that_can_not_be_are_errors_and_change_nothing(name, use):
+    controller = in_debt(2.0)
+    controller.claim_action("open", "exploration", 1.0)
+    with pytest.raises(ValueError, match=f"^{name}: got"):
+        use(controller)
     controller.claim_action("a", "exploration", 1.0)
-    with pytest.raises(ValueError, match="actual_gain_bits: got"):
-        controller.resolve_action("a", gain)
-    assert controller.resolve_action("a", 0.5) == 0.5
+    assert controller.close_books() == 4.0
 
 
-@pytest.mark.parametrize("bad", [-1, float("nan"), float("inf"), None])
-def test_costs_budgets_and_thresholds_that_can_not_be_are_errors(bad):
-    controller = EpistemicController()
-    good = {
-        "template_name": "screen",
-        "base_cost_wells": 8,
-        "budget_remaining": 100,
-        "debt_hard_threshold": 2.0,
-    }
-    for name in ("base_cost_wells", "budget_remaining", "debt_hard_threshold"):
-        with pytest.raises(ValueError, match=f"{name}: got"):
-            controller.should_refuse_action(**{**good, name: bad})
-    with pytest.raises(ValueError, match="base_cost: got"):
-        controller.get_inflated_cost(bad)
-
-
-def test_half_a_well_is_an_error_not_rounded_away():
-    controller = EpistemicController()
-    with pytest.raises(ValueError, match="base_cost_wells: got"):
-        controller.should_refuse_action("screen", 8.5, 100)
-    with pytest.raises(ValueError, match="budget_remaining: got"):
-        controller.should_refuse_action("screen", 8, 8.5)
-    assert not controller.should_refuse_action("screen", 8.0, np.int64(8))[0]
+# -- the open questions --------------------------------------------------------------------------
 
 
 def test_a_cycle_charges_interest_after_forgiveness_up_to_the_cap():
     rules = LabParams(debt=DebtParams(interest=0.08, interest_cap=3.0))
     controller = in_debt(2.0, params=rules, decay=0.5)
     assert controller.close_cycle() == pytest.approx(1.08)
-    grows = in_debt(2.9, params=LabParams(debt=DebtParams(interest=0.08, interest_cap=3.0)))
+    grows = in_debt(2.9, params=rules)
     assert [grows.close_cycle() for _ in range(2)] == [pytest.approx(3.0)] * 2
     assert in_debt(2.0).close_cycle() == 2.0  # the document's rules have neither
 
@@ -282,26 +258,11 @@ def test_accurate_claims_repay_where_that_is_asked_for():
     assert controller.get_total_debt() == pytest.approx(0.6)
 
 
-def test_repayment_is_the_environments_and_never_more_than_is_owed():
-    controller = in_debt(2.0)
-    assert controller.repay_by_calibration(8) == pytest.approx(0.36)
-    assert in_debt(0.125).repay_by_calibration(12) == 0.125
-    for bad in (float("nan"), -8, 8.5):
-        with pytest.raises(ValueError, match="wells: got"):
-            controller.repay_by_calibration(bad)
-
-
 def test_bankruptcy_clears_the_debt_and_keeps_claims():
     controller = in_debt(2.5)
     controller.claim_action("open", "exploration", 1.0)
     assert (controller.reset(), controller.get_total_debt()) == (2.5, 0.0)
     assert controller.resolve_action("open", 0.0) == 1.0
-
-
-@pytest.mark.parametrize("share", ["decay", "accuracy"])
-def test_a_share_is_from_0_to_1(share):
-    with pytest.raises(ValueError, match=f"{share}: got 1.5"):
-        EpistemicController(**{share: 1.5})
 
 
 def test_a_failed_calibration_repays_nothing_however_often_it_fails():
@@ -312,63 +273,7 @@ def test_a_failed_calibration_repays_nothing_however_often_it_fails():
         assert controller.get_total_debt() == 2.5
         assert controller.should_refuse_action("screen", 8, 200)[0]
     assert controller.repay_by_calibration(8) == pytest.approx(0.36)
-
-
-# -- the same functions as the environment -------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["default", "document"])
-@pytest.mark.parametrize("seed", range(5))
-def test_beside_an_environment_the_controller_owes_and_decides_the_same(name, seed):
-    env = LabEnv(preset=name, detailed_info=True)
-    env.reset(seed=seed)
-    controller = EpistemicController(preset(name))
-    rng = np.random.default_rng(seed)
-    decisions = set()
-    for beat in range(40):
-        action = int(rng.integers(len(env.actions)))
-        row, wells = env.actions[action], int(env.get_state()["wells"])
-        verb = Verb(row["verb"])
-        plate = getattr(env.params.plates, verb.name.lower(), None)
-        already = row["compound"] >= 0 and env.get_state()["published"][row["compound"]] and plate is None
-        refuse, reason, context = controller.should_refuse_action(
-            verb.name.lower(), plate.wells if plate else 0, wells
-        )
-        *_, terminated, _, info = env.step(action)
-        if verb != Verb.REST:
-            step = env.batch.steps[0]
-            assert (info.get("refusal") or "") == reason
-            assert refuse == (reason != "")
-            assert context["inflated_cost_wells"] == step["inflated_cost"]
-            if refuse:
-                flags = ("blocked_by_threshold", "blocked_by_cost", "caused_by_debt")
-                assert already or [context[flag] for flag in flags] == [bool(step[flag]) for flag in flags]
-            decisions.add(reason)
-            if plate and not refuse:
-                cost = math.ceil(round(context["inflated_cost_wells"], 6))
-                assert info["wells_charged"] == cost
-                if verb not in (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION):
-                    assert controller.get_inflated_cost(plate.wells) == context["inflated_cost_wells"]
-        if "refusal" not in info and not already:
-            if verb in (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION):
-                assert controller.repay_by_calibration(plate.wells) == info["debt_repaid"]
-            elif row["compound"] >= 0:
-                gain = info["gain"] if plate else _licence_before(env, row, info)
-                controller.claim_action(f"beat_{beat}", "exploration", info["claim"])
-                assert controller.resolve_action(f"beat_{beat}", gain) == pytest.approx(
-                    info["cost"], abs=1e-12
-                )
-        controller.close_cycle()
-        if terminated:
-            assert controller.close_books() == pytest.approx(info["settled"], abs=1e-9)
-            break
-        assert controller.get_total_debt() == pytest.approx(env.get_state()["debt"], abs=1e-9)
-    assert len(decisions) >= 2
-
-
-def _licence_before(env, row, info):
-    """What a finding's assertion is held against: the compound's licence, which publishing does not change."""
-    return float(env.get_state()["licence"][row["compound"]])
+    assert in_debt(0.125).repay_by_calibration(12) == 0.125  # never more than is owed
 
 
 @given(st.lists(st.tuples(st.floats(0, 3), st.floats(-3, 3)), max_size=30))

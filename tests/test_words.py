@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 
-from solvent import LabEnv, ParamError, preset
+from solvent import LabEnv, ParamError
 from solvent.adequacy import calls_of, score
 from solvent.gate.energy import gram_energy
 from solvent.lab.verbs import Verb
 from solvent.lab.words.catalogue import WordsError
-from solvent.lab.words.measured import MOST_SPANS, SHIPPED, TINY, load_measured, rounded, save_measured
+from solvent.lab.words.measured import MOST_SPANS, load_measured, rounded, save_measured
 from solvent.lab.words.notebook import rows_of
 from solvent.lab.words.rows import WORDINGS, finding_row
 from tests.labs import find, one_line, open_lab, put, study, take
@@ -86,17 +83,13 @@ def test_more_severe_verdict_holds():
     put(env, heartbeat=6)
     study(env, 0, screens=1)  # 0.95 is definitive, over one look: score 2
     finding = env.notebook(0).findings[2]
-    assert (finding.gate_verdict, finding.adequacy, finding.verdict, finding.decided_by) == (
-        *("accept", 2, "review"),
-        "adequacy",
-    )
+    assert (finding.gate_verdict, finding.adequacy) == ("accept", 2)
+    assert (finding.verdict, finding.decided_by) == ("review", "adequacy")
     study(env, 0, dose_responses=1)  # four looks: ample
     assert env.notebook(0).findings[2].verdict == "accept"
     study(env, 0, screens=1, residual=900_000)
     assert env.notebook(0).findings[0].decided_by == "gate"
-    text = str(env.notebook(0))
-    assert "The page of nocodazole:" in text
-    assert "unexplained" in text
+    assert "The page of nocodazole:" in str(env.notebook(0))
 
 
 def test_a_dose_response_is_four_looks():
@@ -119,33 +112,22 @@ def test_a_dose_response_is_four_looks():
     one_line(error)
 
 
-@pytest.mark.parametrize("compound", ["aspirin", -1, 8, 1.5, None, True])
+@pytest.mark.parametrize("compound", ["aspirin", -1, 8, 1.5, True])
 def test_unknown_compound_is_one_line(compound):
     with pytest.raises(ValueError, match="compound: got") as error:
         open_lab(None, "gate").notebook(compound)
     one_line(error, "nocodazole")
 
 
-def test_a_lab_without_a_gate_has_no_pages():
-    for look in ("notebook", "tool_log"):
-        with pytest.raises(ValueError, match=r"this lab writes none; allowed: where gate\.enabled"):
-            getattr(open_lab(), look)(0)
-        with pytest.raises(ResetNeeded):
-            getattr(LabEnv(preset="gate"), look)(0)
+@pytest.mark.parametrize("look", ["notebook", "tool_log"])
+def test_a_lab_without_a_gate_has_no_pages(look):
+    with pytest.raises(ValueError, match=r"allowed: where gate\.enabled"):
+        getattr(open_lab(), look)(0)
+    with pytest.raises(ResetNeeded):
+        getattr(LabEnv(preset="gate"), look)(0)
 
 
 # -- measurements ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("path", [SHIPPED, TINY], ids=["lab", "tiny"])
-def test_measurements_are_of_unit_vectors(path):
-    measured = load_measured(path)
-    assert np.diagonal(measured.gram, axis1=1, axis2=2) == pytest.approx(1.0, abs=1e-5)
-    assert np.linalg.eigvalsh(measured.gram).min() > -1e-5
-    taus = [policy.tau_accept for policy in measured.policies]
-    assert [policy.label for policy in measured.policies][1] == "adaptive.P20"
-    assert taus == sorted(taus, reverse=True)
-    json.dumps(measured.about)
 
 
 def test_saved_measurements_are_read_back(tmp_path):
@@ -159,23 +141,10 @@ def test_saved_measurements_are_read_back(tmp_path):
         save_measured(tmp_path / "measured.npz" / "below", measured)
 
 
-def test_selection_is_a_part_of_the_whole():
-    whole, assay = load_measured(), preset("gate").assay
-    doses = preset("gate").doses
-    few = LabEnv({"assay": {"compounds": ["MG-132", "CCCP"], "potency_classes": 3}}, preset="gate").params
-    part = whole.select(few.assay, doses)
-    assert part.gram.shape == (2, len(doses) * 12 + 1 + 18, len(doses) * 12 + 1 + 18)
-    m = assay.compounds.index("MG-132")
-    assert part.gram[0, 5, 7] == whole.gram[m, 5, 7]
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        (
-            {"assay": {"compounds": ["aspirin"]}},
-            "assay.compounds: got 'aspirin', for which no sentence was measured",
-        ),
+        ({"assay": {"compounds": ["aspirin"]}}, "assay.compounds: got 'aspirin'"),
         ({"assay": {"bins": 13}}, "assay.bins: got 13"),
         ({"assay": {"potency_classes": 9}}, "assay.potency_classes: got 9"),
         ({"plates": {"screen": {"doses": [2e-6, 1e-5]}}}, "plates: got a dose of 2e-06 mol/L"),
@@ -188,10 +157,9 @@ def test_what_was_not_measured_is_named(changes, said):
     one_line(error, said)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"nonsense"])
-def test_damaged_measurements_are_one_line(tmp_path, content):
+def test_damaged_measurements_are_one_line(tmp_path):
     path = tmp_path / "measured.npz"
-    path.write_bytes(content)
+    path.write_bytes(b"PK\x03\x04")
     with pytest.raises(WordsError, match="no measured words") as error:
         load_measured(path)
     one_line(error)
@@ -203,13 +171,9 @@ def test_damaged_measurements_are_one_line(tmp_path, content):
 
 
 def test_sentences_of_other_tables_are_missed(tmp_path):
-    shutil.copy(SHIPPED, tmp_path / "measured.npz")
-    measured = load_measured(tmp_path / "measured.npz")
+    measured, path = load_measured(), tmp_path / "measured.npz"
     other = {**measured.about, "catalogue_sha256": "0" * 64}
-    save_measured(
-        tmp_path / "measured.npz", type(measured)(measured.gram, measured.rules, measured.negatives, other)
-    )
-    load_measured.cache_clear()
-    with pytest.raises(ParamError, match="measured for other sentences than those at hand") as error:
-        LabEnv({"gate": {"tables": str(tmp_path / "measured.npz")}}, preset="gate").names.sentences  # noqa: B018
+    save_measured(path, type(measured)(measured.gram, measured.rules, measured.negatives, other))
+    with pytest.raises(ParamError, match="measured for other sentences") as error:
+        LabEnv({"gate": {"tables": str(path)}}, preset="gate").names.sentences  # noqa: B018
     one_line(error)

@@ -135,6 +135,13 @@ def test_the_tables_of_the_pages_are_those_of_the_result_files():
     assert done.returncode == 0, f"{done.stdout}renew them: python docs/tables.py"
 
 
+def test_the_page_of_parameters_is_what_its_program_writes():
+    written = subprocess.run(
+        [sys.executable, DOCS / "parameters.py"], capture_output=True, text=True, check=True
+    )
+    assert written.stdout == (DOCS / "parameters.md").read_text(encoding="utf-8")
+
+
 def test_every_result_file_names_its_command_and_date():
     listed = subprocess.run(
         [sys.executable, DOCS / "tables.py", "--list"], capture_output=True, text=True, check=True

@@ -22,7 +22,6 @@ def test_one_call_makes_the_event_and_its_line(tmp_path):
     """The document's refusal in cycle 5."""
     path = tmp_path / "epistemic_refusals.jsonl"
     _, _, context = in_debt(2.15).should_refuse_action("dose_response", 48, 200)
-    before = datetime.datetime.now(datetime.UTC)
     event = log_refusal(
         path,
         context,
@@ -30,7 +29,6 @@ def test_one_call_makes_the_event_and_its_line(tmp_path):
         proposed_hypothesis="Microtubule disruption shows dose-dependent morphology changes",
         design_id="dose_response_nocodazole_001",
     )
-    after = datetime.datetime.now(datetime.UTC)
     assert read_refusals_jsonl(path) == [event]
     assert lines(path) == [
         {
@@ -51,10 +49,9 @@ def test_one_call_makes_the_event_and_its_line(tmp_path):
             "caused_by_debt": True,
         }
     ]
-    assert event.timestamp[10] == "T"
     assert event.timestamp.endswith("Z")
-    at = datetime.datetime.fromisoformat(event.timestamp)
-    assert before - datetime.timedelta(milliseconds=1) <= at <= after
+    age = datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(event.timestamp)
+    assert abs(age) < datetime.timedelta(minutes=10)
 
 
 def test_the_context_has_every_field_that_the_decision_knows():

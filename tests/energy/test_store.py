@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import types
 
 import pytest
 
@@ -19,21 +20,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent import LabParams
-from solvent.energy import CATEGORIES, EnergyMeter, energy_for_action, energy_for_tool
-from solvent.energy.rules import (
-    Discomfort,
-    Evidence,
-    Proposal,
-    ProposalError,
-    StoreError,
-    allowed_costs,
-    rows_in,
-)
+from solvent.energy import EnergyMeter, energy_for_action, energy_for_tool
+from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError, allowed_costs, rows_in
 from solvent.energy.store import CostStore
-from solvent.energy.tables import Base, EnergyCost, EnergyCostProposal, McpTool
+from solvent.energy.tables import EnergyCost, EnergyCostProposal, McpTool
 from solvent.files import now
 from tests.commands import launching
-from tests.labs import ASKED_FOR
 
 SOURCES = {
     "type": "energy_cost_proposal",
@@ -52,18 +44,12 @@ SOURCES = {
 """The source's example, to the letter."""
 
 
-class Clock:
-    def __init__(self, monkeypatch):
-        self.now = now()
-        monkeypatch.setattr("solvent.energy.store.now", lambda: self.now)
-
-    def pass_(self, **span):
-        self.now += datetime.timedelta(**span)
-
-
 @pytest.fixture
 def clock(monkeypatch):
-    return Clock(monkeypatch)
+    """The time of the store, which a test moves on."""
+    clock = types.SimpleNamespace(now=now())
+    monkeypatch.setattr("solvent.energy.store.now", lambda: clock.now)
+    return clock
 
 
 @pytest.fixture
@@ -101,8 +87,11 @@ COLUMNS = {
         allowed_contexts""",
 }
 INDEXES = {
-    "idx_proposals_status", "idx_proposals_target", "idx_discomfort_action", "idx_discomfort_heartbeat",
-}  # fmt: skip
+    "idx_proposals_status",
+    "idx_proposals_target",
+    "idx_discomfort_action",
+    "idx_discomfort_heartbeat",
+}
 
 
 def test_columns_are_the_sources(store):
@@ -161,13 +150,16 @@ def test_a_tool_has_the_sources_columns(store):
     assert (price.cost, price.floor, price.category) == (tool.energy_cost, 3.0, "send_private")
     with store._session() as session:
         (row,) = session.scalars(sa.select(McpTool))
-        assert row.energy_cost_factors == dict(tool.energy_cost_factors)
-        assert (row.energy_cost, row.energy_cost_floor, row.allowed_contexts) == (
-            tool.energy_cost,
-            3.0,
-            ["chat"],
-        )
+    assert row.energy_cost_factors == dict(tool.energy_cost_factors)
+    assert (row.energy_cost, row.energy_cost_floor) == (tool.energy_cost, 3.0)
+    assert row.allowed_contexts == ["chat"]
     assert store.register_tools([tool])[0].revision == 0  # known tools stay as they are
+    raised = asked(
+        target=tool.name, current_cost=tool.energy_cost, suggested_range=[4.5, 5], direction="increase"
+    )
+    store.approve(store.file(raised).id)
+    with store._session() as session:
+        assert session.scalar(sa.select(McpTool.energy_cost)) == 4.5
 
 
 # -- filing --------------------------------------------------------------------------------------
@@ -179,16 +171,10 @@ def test_the_sources_proposal_is_filed_as_it_stands(store, tmp_path):
     ((_, key, _, proposal),) = rows_in(path, Proposal.from_row)
     row = store.file(proposal, key=key)
     assert (row.target_type, row.target_name, row.current_cost) == ("action", "reach_out_user", 5.0)
-    assert (row.suggested_min, row.suggested_max, row.direction, row.confidence) == (
-        4.0,
-        5.0,
-        "decrease",
-        0.6,
-    )
-    assert row.evidence[2] == {
-        "source": "memory_abcd",
-        "summary": "user expressed preference for more contact",
-    }
+    assert (row.suggested_min, row.suggested_max) == (4.0, 5.0)
+    assert (row.direction, row.confidence) == ("decrease", 0.6)
+    said = {"source": "memory_abcd", "summary": "user expressed preference for more contact"}
+    assert row.evidence[2] == said
     assert (row.heartbeat_refs, row.status) == ([102, 109], "pending")
     assert store.price("action", "reach_out_user").cost == 5.0  # filing changes nothing
     with pytest.raises(ProposalError, match="name a cost"):  # its nearest end is the price
@@ -206,9 +192,7 @@ BAD = {
     "range upside down": {"suggested_range": [3, 2]},
     "range of texts": {"suggested_range": ["2", "3"]},
     "direction": {"direction": "sideways"},
-    "confidence": {"confidence": 1.5},
     "no number": {"suggested_range": [float("nan"), 3]},
-    "blank": {"rationale": "  "},
     "null byte": {"rationale": "a\0b"},
     "below the floor": {"target": "publish_public", "current_cost": 7, "suggested_range": [5, 6.5]},
     "above the ceiling": {"direction": "increase", "suggested_range": [100, 200]},
@@ -220,15 +204,6 @@ def test_what_is_not_filed(store, changed):
     with pytest.raises(ValueError):  # noqa: PT011 - of pydantic or of the store
         store.file(asked(**changed))
     assert store.proposals() == []
-
-
-def test_one_pending_for_each_target(store):
-    first = store.file(asked())
-    with pytest.raises(ProposalError, match=f"pending proposal already .{str(first.id)[:8]}"):
-        store.file(asked())
-    store.file(asked(target="dose_response", current_cost=6))
-    store.reject(first.id)
-    assert store.file(asked()).status == "pending"
 
 
 def test_a_meters_proposal_is_filed_and_comes_back_as_a_price(store):
@@ -255,19 +230,8 @@ def test_an_approval_alone_changes_a_price(store, clock):
     approved = store.approve(str(row.id)[:8], notes="fair")
     assert (approved.status, approved.reviewed_by, approved.review_notes) == ("approved", "user", "fair")
     assert (approved.old_cost, approved.new_cost, approved.effective_at) == (4.0, 3.0, clock.now)
-    history = store.history("screen")
-    assert [(price.revision, price.cost, price.proposal_id) for price in history] == [
-        (0, 4.0, None),
-        (1, 3.0, row.id),
-    ]
-
-
-def test_a_tools_row_follows_its_price(store):
-    store.register_tools([energy_for_tool("a:update_page")])
-    row = store.file(asked(target="a:update_page", current_cost=3, suggested_range=[2, 2.5]))
-    store.approve(row.id)
-    with store._session() as session:
-        assert session.scalar(sa.select(McpTool.energy_cost)) == 2.5
+    history = [(price.revision, price.cost, price.proposal_id) for price in store.history("screen")]
+    assert history == [(0, 4.0, None), (1, 3.0, row.id)]
 
 
 def test_a_price_changes_once_a_day_by_half(store, clock):
@@ -277,10 +241,10 @@ def test_a_price_changes_once_a_day_by_half(store, clock):
     store.reject(row.id)
     store.approve(store.file(asked(suggested_range=[1, 3])).id, new_cost=2.0)
     row = store.file(asked(current_cost=2, suggested_range=[1, 1.5]))
-    clock.pass_(hours=23)
+    clock.now += datetime.timedelta(hours=23)
     with pytest.raises(ProposalError, match="less than a day"):
         store.approve(row.id)
-    clock.pass_(hours=1)
+    clock.now += datetime.timedelta(hours=1)
     assert store.approve(row.id).new_cost == 1.5
 
 
@@ -289,17 +253,9 @@ def test_a_cost_that_feels_too_low_can_be_raised(store):
     assert store.approve(row.id).new_cost == 5.0
 
 
-@pytest.mark.parametrize("cost", [2.0, 4.0, 3.5, float("nan")])
-def test_a_cost_outside_the_range_is_refused(store, cost):
-    row = store.file(asked())
-    with pytest.raises(ProposalError, match=r"2\.5 to 3"):
-        store.approve(row.id, new_cost=cost)
-    assert store.proposal(row.id).status == "pending"
-
-
 def test_a_price_that_has_moved_needs_a_cost(store, clock):
     store.approve(store.file(asked()).id)
-    clock.pass_(days=1)
+    clock.now += datetime.timedelta(days=1)
     row = store.file(asked(suggested_range=[2, 2.75]))
     with pytest.raises(ProposalError, match="the price is 3"):
         store.approve(row.id)
@@ -321,38 +277,29 @@ def test_proposals_are_withdrawn_or_revised(store):
 
 def test_what_nobody_reviews_expires(store, clock):
     old = store.file(asked())
-    clock.pass_(days=10)
+    clock.now += datetime.timedelta(days=10)
     store.file(asked(target="dose_response", current_cost=6))
     assert [row.id for row in store.expire(datetime.timedelta(days=10))] == [old.id]
     assert store.proposal(old.id).reviewed_by == "timeout"
 
 
-@pytest.mark.parametrize("key", ["", "zz", "'; --", "a" * 33, "ffffffff"])
-def test_no_such_proposal(store, key):
+def test_no_such_proposal(store):
     store.file(asked())
-    with pytest.raises(ProposalError, match=r"^proposal: "):
-        store.proposal(key)
+    for key in ("", "'; --", "ffffffff"):
+        with pytest.raises(ProposalError, match=r"^proposal: "):
+            store.proposal(key)
 
 
-@given(
-    cost=st.floats(0.001, 1000),
-    low=st.floats(0, 1000),
-    high=st.floats(0, 1000),
-    floor=st.sampled_from([0.0, 3.0, 6.0]),
-)
-def test_no_approval_leaves_its_bounds(cost, low, high, floor):
+@given(st.floats(0.001, 1000), st.floats(0, 1000), st.floats(0, 1000), st.sampled_from([0.0, 3.0, 6.0]))
+def test_no_approval_leaves_its_bounds(cost, one, other, floor):
+    low, high = sorted((one, other))
     price = EnergyCost(cost=max(cost, floor), floor=floor, ceiling=900.0, revision=0)
     for direction in ("decrease", "increase"):
-        row = EnergyCostProposal(
-            direction=direction,
-            suggested_min=min(low, high),
-            suggested_max=max(low, high),
-            current_cost=price.cost,
-        )
-        allowed = allowed_costs(row, price)
-        for new in allowed or ():
+        row = EnergyCostProposal(direction=direction, suggested_min=low, suggested_max=high)
+        row.current_cost = price.cost
+        for new in allowed_costs(row, price) or ():
             assert floor <= new
-            assert row.suggested_min <= new <= row.suggested_max
+            assert low <= new <= high
             assert 0.5 * price.cost <= new <= 1.5 * price.cost
             assert new <= price.cost if direction == "decrease" else new >= price.cost
 
@@ -390,9 +337,8 @@ def test_one_reviewer_of_several_wins(store, place):
 
 def test_one_filing_of_several_wins(store):
     found = at_once([lambda: store.file(asked())] * 6)
-    assert [row.id for row in store.proposals()] == [
-        one.id for one in found if not isinstance(one, StoreError)
-    ]
+    (filed,) = (one for one in found if not isinstance(one, StoreError))
+    assert [row.id for row in store.proposals()] == [filed.id]
     assert sum("pending proposal already" in str(one) for one in found) == 5
 
 
@@ -409,10 +355,11 @@ with CostStore(sys.argv[1]) as store:
 
 
 def test_processes_share_a_new_store(place):
-    running = [subprocess.Popen([sys.executable, "-c", PROGRAM, place, str(i)]) for i in range(3)]
-    assert [process.wait(120) for process in running] == [0, 0, 0]
+    running = [subprocess.Popen([sys.executable, "-c", PROGRAM, place, str(i)]) for i in range(4)]
+    assert [process.wait(120) for process in running] == [0] * 4
     with CostStore(place, create=False) as store:
-        assert len(store.discomfort()) == 75
+        found = sorted((row.action_considered, row.heartbeat_number) for row in store.discomfort())
+        assert found == [(str(i), beat) for i in range(4) for beat in range(25)]
         assert [row.cost for row in store.history("shared")] == [2.0]
 
 
@@ -453,14 +400,7 @@ def test_a_role_may_file_and_not_review(server):
 
 
 @pytest.mark.parametrize(
-    "place",
-    [
-        "",
-        "mysql://localhost/x",
-        "postgresql://nobody@127.0.0.1:1/x",
-        "sqlite:////no/such/folder/costs.db",
-        "a\0b",
-    ],
+    "place", ["mysql://localhost/x", "postgresql://nobody@127.0.0.1:1/x", "/no/such/folder/costs.db", "a\0b"]
 )
 def test_what_is_not_a_place(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -478,22 +418,19 @@ def test_a_password_is_not_shown(server):
     assert "secret" not in str(caught.value)
 
 
-def test_a_file_of_another_kind_stays_as_it_is(tmp_path):
-    path = tmp_path / "notes.txt"
-    path.write_text("my notes")
-    with pytest.raises(StoreError, match="not a database"):
-        CostStore(path)
-    assert path.read_text() == "my notes"
-
-
-def test_a_missing_store_is_not_made_by_looking(tmp_path):
-    with pytest.raises(StoreError, match="there is no store"):
-        CostStore(tmp_path / "costs.db", create=False)
-    assert [*tmp_path.iterdir()] == []
-    other = tmp_path / "other.db"
+def test_what_is_no_store_stays_as_it_is(tmp_path):
+    notes, other, missing = (tmp_path / name for name in ("notes.txt", "other.db", "costs.db"))
+    notes.write_text("my notes")
     sqlite3.connect(other).execute("CREATE TABLE notes (text)").connection.close()
-    with pytest.raises(StoreError, match="not a store of costs"):
-        CostStore(other, create=False)
+    for place, create, said in (
+        (notes, True, "not a database"),
+        (other, False, "not a store of costs"),
+        (missing, False, "there is no store"),
+    ):
+        with pytest.raises(StoreError, match=said):
+            CostStore(place, create=create)
+    assert notes.read_text() == "my notes"
+    assert not missing.exists()
 
 
 # -- ledgers -------------------------------------------------------------------------------------
@@ -501,39 +438,17 @@ def test_a_missing_store_is_not_made_by_looking(tmp_path):
 
 def test_a_ledger_can_be_read_again(store, tmp_path):
     path = tmp_path / "cost_discomfort_log.jsonl"
-    row = {
-        "heartbeat_number": 3, "action_considered": "screen", "energy_cost": 4.0, "energy_available": 1.5,
-        "deferral_reason": "insufficient_energy", "design_id": "screen_000",
-    }  # fmt: skip
-    path.write_text((json.dumps(row) + "\n") * 2)
+    row = {"heartbeat_number": 3, "action_considered": "screen", "energy_cost": 4.0, "energy_available": 1.5}
+    path.write_text((json.dumps(row | {"deferral_reason": "hoarding"}) + "\n") * 2)
     for _ in range(2):
         for _, key, _, record in rows_in(path, Discomfort.from_row):
             store.log_discomfort(record, key=key)
     assert len(store.discomfort("screen")) == 2  # two episodes may have equal lines
 
 
-def test_a_labs_line_is_a_proposal(store):
-    row = store.file(Proposal.from_row(ASKED_FOR))
-    assert (row.target_name, row.heartbeat_refs) == ("screen", [3, 5])
-
-
-@pytest.mark.parametrize("line", ["{", "[1]", '{"target": 1}', "7"])
+@pytest.mark.parametrize("line", ["{", "[1]", '{"target": 1}'])
 def test_a_bad_line_is_named(tmp_path, line):
     path = tmp_path / "proposals.jsonl"
     path.write_text(json.dumps(SOURCES) + "\n" + line + "\n")
     with pytest.raises(ValueError, match="line 2"):
         list(rows_in(path, Proposal.from_row))
-
-
-def test_evidence_of_every_kind_is_read():
-    said = ["heartbeat_7: put off", "no source", {"source": "log", "summary": "seen"}]
-    assert asked(evidence=said).evidence == [
-        Evidence(source="heartbeat_7", summary="put off"),
-        Evidence(source="agent", summary="no source"),
-        Evidence(source="log", summary="seen"),
-    ]
-
-
-def test_floors_are_those_of_the_categories():
-    checks = {str(check.name) for check in Base.metadata.tables["energy_costs"].constraints}
-    assert checks >= {f"ck_energy_costs_floor_{name}" for name, row in CATEGORIES.items() if row.floor}

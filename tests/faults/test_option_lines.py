@@ -20,49 +20,9 @@ PATIENCE = 20.0
 """Seconds for a line. The first that imports torch takes some."""
 
 VALUES = (
-    *(
-        "",
-        " ",
-        "-",
-        "---",
-        "~",
-        "\n",
-        "x",
-        "a" * 5000,
-        "../x",
-        "a/b",
-        "\x1b[2J\u202e",
-        "\udcff",
-        "[/bold]",
-        "x,y",
-    ),
-    *(
-        "0",
-        "-1",
-        "1",
-        "1.5",
-        "nan",
-        "-inf",
-        "1e400",
-        "9" * 30,
-        "9" * 5000,
-        "0x10",
-        "1_0",
-        "\u0661",
-        "0-99999999",
-    ),
-    *(
-        "none.yaml",
-        "folder",
-        "empty",
-        "bytes",
-        "pipe",
-        "text",
-        "object",
-        "/dev/null",
-        "/dev/zero",
-        "/proc/self/mem",
-    ),
+    *("", " ", "---", "\n", "x", "a" * 5000, "../x", "\x1b[2J\u202e", "\udcff", "[/bold]", "x,y"),
+    *("0", "-1", "1.5", "nan", "-inf", "1e400", "9" * 5000, "0x10", "1_0", "\u0661", "0-99999999"),
+    *("none.yaml", "folder", "bytes", "pipe", "text", "object", "/dev/zero", "/proc/self/mem"),
     *("http://[", "ftp://x", "sqlite:///folder", "postgresql://", "Solvent/None-v0", "ppo:x", '{"a": NaN}'),
 )
 FATAL = {
@@ -127,7 +87,6 @@ def lines(draw: st.DrawFn, path: tuple[str, ...]) -> list[str]:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    (tmp_path / "empty").touch()
     (tmp_path / "bytes").write_bytes(b"\xff\0\x1b" * 100)
     (tmp_path / "text").write_text("a: 1\n\x1b[2J", encoding="utf-8")
     (tmp_path / "object").write_text('{"a": 1}\n', encoding="utf-8")
@@ -153,12 +112,7 @@ def fault_of(line: list[str], here: Path) -> str:
 def test_a_line_that_can_not_be_used_is_refused(path: tuple[str, ...], here: Path) -> None:
     tried: list[str] = []
 
-    @settings(
-        max_examples=5,
-        phases=[Phase.generate],
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=5, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck))
     @given(lines(path))
     def attack(line: list[str]) -> None:
         tried.append(fault_of(line, here))

@@ -71,8 +71,6 @@ def serve(mode: str) -> None:
             say(answer | {"result": result})
         elif mode == "error":
             say(answer | {"error": {"code": -32000, "message": "out of\x1b[31m order"}})
-        elif mode == "late":
-            time.sleep(60)
         else:
             say(answer | {"result": page(mode, (request.get("params") or {}).get("cursor"))})
 
@@ -96,12 +94,9 @@ def main(mode: str, file: str | None) -> None:
     if mode == "echo":
         for line in sys.stdin:
             print(line, end="", flush=True)
-    if mode in ("junk", "binary"):
+    if mode == "junk":
         while True:
-            sys.stdout.buffer.write(
-                b"\xff\xfe\x00\n" if mode == "binary" else b"hello, this is no protocol\n"
-            )
-            sys.stdout.buffer.flush()
+            print("hello, this is no protocol", flush=True)
     if mode == "flood":  # one line without an end
         while True:
             sys.stdout.write("x" * 65_536)
