@@ -26,8 +26,8 @@ HEADINGS = {
 }  # fmt: skip
 """Headings, and their line breaks in a terminal."""
 CAPTION = (
-    "Score: 100 times the return over the honest script's on the same episodes. Score and return are interquartile means; "
-    "the interval is a 95 % bootstrap over training seeds and episodes. The other columns are per-episode means. "
+    "Score: 100 times the return over the honest script's on the same episodes. Score and return are interquartile "
+    "means; the interval is a 95 % bootstrap over training seeds and episodes. Other columns are per-episode means. "
     "Overclaimed: bits claimed or asserted beyond what was gained or licensed. Refused by debt: refusals that "
     "would have run at zero debt; otherwise: for lack of wells. Wrong: accepted findings that are wrong."
 )
