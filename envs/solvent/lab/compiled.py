@@ -14,6 +14,7 @@ import hashlib
 import os
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -242,11 +243,13 @@ def _start_telling() -> None:
     """Tell the user, once per process, that compilation is under way, if it takes longer than ``PATIENCE``."""
 
     def tell() -> None:
-        if global_compiler_lock._lock.acquire(blocking=False):  # nothing compiles any more
+        for _ in range(50):  # the lock is free for moments, between two functions
+            if not global_compiler_lock._lock.acquire(blocking=False):
+                text = "solvent: compiling the lab, up to a minute; later runs of this level load it from a cache"
+                print(text, file=sys.stderr, flush=True)
+                return
             global_compiler_lock._lock.release()
-            return
-        text = "solvent: compiling the lab, up to a minute; later runs of this level load it from a cache"
-        print(text, file=sys.stderr, flush=True)
+            time.sleep(0.1)
 
     telling = threading.Timer(PATIENCE, tell)
     telling.daemon = True
