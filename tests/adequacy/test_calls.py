@@ -70,28 +70,17 @@ def test_what_was_written_is_no_failure():
     ("first", "second", "settled"),
     [
         ("pytest -q", "pytest -q", True),
-        ("pytest -q", "uv run pytest --lf", True),
         ("cd api && npm test", "npm run test", True),
-        ("npm test", "npm run lint", False),
-        ("make check", "make build", False),
-        ("pytest", "ruff check .", False),
         ("pytest tests/a.py", "pytest", True),
-        ("pytest tests/a.py", "pytest tests/a.py tests/b.py", True),
         ("pytest tests/a.py::test_x", "pytest tests/a.py", True),
         ("pytest tests/a.py", "pytest tests/b.py", False),
         ("pytest", "pytest tests/b.py", False),
         ("pytest && ruff check .", "ruff check .", False),
-        ("pytest && ruff check .", "pytest && ruff check .", True),
         ("cp a.txt out/", "mkdir out && cp a.txt out/", True),
-        ("curl -O http://x/y.zip", "wget http://x/y.zip", True),
-        ("git push", "git status", False),
-        ("git push", "git push", True),
         ("python report.py", "pip install pandas", False),
         ("CI=1 ./run.sh all 2>&1", "./run.sh all", True),
         ("bash -lc 'cd api && npm test'", "npm test", True),
-        ("bash -lc 'npm test'", "bash -lc 'npm run lint'", False),
         ('python -c "import a; print(a.v)"', 'python -c "import a; print(a.w)"', True),
-        ("git commit -m 'a b'", "git commit -m 'a c'", True),
         ("pytest 'unclosed", "pytest", True),
     ],
 )
@@ -107,26 +96,13 @@ def test_a_command_may_be_a_list():
 
 
 def test_a_corrected_query_settles_the_first():
-    calls = [
-        tool("run_sql", "ERROR: no such table", True, sql="SELECT 1 FROM a"),
-        tool("run_sql", "1", sql="SELECT 1 FROM b"),
-    ]
-    assert not open_failures(calls)
-    mails = [
-        tool("send_mail", "SMTP error: rejected", True, to="a@x.org"),
-        tool("send_mail", "sent", to="b@x.org"),
-    ]
-    assert open_failures(mails) == mails[:1]
-
-
-def test_reading_and_searching_never_stand_as_failures():
-    for call in (bash("grep -rn x src", "Exit code 1", True), tool("Read", "File does not exist.", True)):
-        assert is_look(call)
-        assert not open_failures([call])
+    refused = tool("run_sql", "ERROR: no such table", True, sql="SELECT 1 FROM a")
+    assert not open_failures([refused, tool("run_sql", "1", sql="SELECT 1 FROM b")])
+    bounced = tool("send_mail", "SMTP error: rejected", True, to="a@x.org")
+    assert open_failures([bounced, tool("send_mail", "sent", to="b@x.org")]) == [bounced]
 
 
 def test_kinds_of_looks():
-    assert is_search(tool("Grep", "", pattern="x"))
     assert is_search(bash("rg x src", ""))
     assert is_search(tool("run", "", sql="SELECT 1"))
     assert not is_search(bash("pytest", ""))
@@ -134,7 +110,6 @@ def test_kinds_of_looks():
     assert not is_look(bash("sed s/a/b/ x > y", ""))
     assert is_look(bash("ls 2>/dev/null", ""))
     assert is_broad(bash("grep -rn x .", ""))
-    assert is_broad(bash("git grep -n x", ""))
     assert is_broad(tool("Grep", "", pattern="x"))
     assert not is_broad(tool("Grep", "", pattern="x", path="src"))
     assert not is_broad(bash("grep -n x a.py", ""))
@@ -150,8 +125,6 @@ def test_forms_of_a_word_share_a_stem():
 def test_rows_and_calls_are_the_same():
     calls = (Call("a", {"x": 1}, "r", True), Call("b", recorded=False), Call("c", {"input": "t"}, ""))
     assert calls_of(rows_of(calls)) == calls
-    assert calls_of([{"name": "a"}]) == (Call("a"),)
-    assert calls_of([{"name": "a", "arguments": "x", "error": "boom"}]) == (
-        Call("a", {"input": "x"}, "boom", True),
-    )
+    (broken,) = calls_of([{"name": "a", "arguments": "x", "error": "boom"}])
+    assert broken == Call("a", {"input": "x"}, "boom", True)
     assert calls_of([{"name": "a", "result": {"n": 1}}])[0].result == '{"n": 1}'

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +23,6 @@ GREP = tool("Grep", "", pattern="retry", path="src")
         ([READ], "Retries do not exist in this codebase.", 2),
         ([], "This feature is not available.", 3),
     ],
-    ids=["searches and hedging", "slight overstatement", "one look, universal", "no call, definitive"],
 )
 def test_the_sources_table_holds(calls, response, right):
     assert score(response, calls).score == right
@@ -47,7 +44,7 @@ def test_a_turn_scores_as_labelled(case):
         assert found.escalate
 
 
-@pytest.mark.parametrize("count", range(12))
+@pytest.mark.parametrize("count", [0, 1, 5, 11])
 def test_a_refuted_denial_is_3_after_any_number_of_calls(count):
     hit = tool("Grep", "src/mail.py:12:def send_mail(to):", pattern="send_mail")
     reads = [tool("Read", f"code {i}", file_path=f"{i}.py") for i in range(count)]
@@ -94,9 +91,8 @@ def test_failed_calls_alone_are_no_evidence():
     down = tool("WebSearch", "search unavailable", True, query="bridge")
     found = score("The bridge opened in 1894.", [down], "When was it opened?")
     assert (found.score, found.signals[0]) == (3, "only_errors")
-    assert (
-        score("The search failed, so I don't know when it opened.", [down], "When was it opened?").score == 0
-    )
+    told = score("The search failed, so I don't know when it opened.", [down], "When was it opened?")
+    assert told.score == 0
 
 
 def test_material_in_the_query_is_a_look_unless_calls_failed():
@@ -135,32 +131,5 @@ def test_a_repeated_call_changes_nothing(calls):
 
 
 def test_rows_of_other_kinds_are_refused():
-    for rows in ([1], [{"name": 2}], ["x"]):
-        with pytest.raises(ValueError, match="tool_calls"):
-            calls_of(rows)
-
-
-def test_a_score_passes_through_few_files():
-    """It was 98 functions in 13 files before."""
-    seen = set()
-
-    def note(frame, event, _):
-        if (
-            event == "call"
-            and "solvent" in frame.f_code.co_filename
-            and not frame.f_code.co_name.startswith("<")
-        ):
-            seen.add((frame.f_code.co_filename, frame.f_code.co_qualname))
-
-    score("Retries do not exist.", [READ], "Retries?")
-    sys.setprofile(note)
-    try:
-        score(
-            "The client sends once. Retries do not exist in this codebase.",
-            [READ, GREP],
-            "Does the client retry?",
-        )
-    finally:
-        sys.setprofile(None)
-    assert len({name for name, _ in seen if "adequacy" in name}) == 3
-    assert len(seen) < 50
+    with pytest.raises(ValueError, match="tool_calls"):
+        calls_of([{"name": 2}])

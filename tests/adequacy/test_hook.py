@@ -34,11 +34,8 @@ def stop(path, **fields):
 @pytest.mark.parametrize("case", HOOKS, ids=lambda case: Path(case["payload"]).stem)
 def test_case_is_judged(case):
     found = judged((CASES / case["payload"]).read_text(encoding="utf-8"), act=True)
-    assert (found.verdict, found.blocks, found.exit_code) == (
-        case["verdict"],
-        case["blocks"],
-        case["exit_code"],
-    )
+    assert (found.verdict, found.blocks) == (case["verdict"], case["blocks"])
+    assert found.exit_code == case["exit_code"]
     if case["verdict"] is None:
         assert case["says"] in found.message
         assert not found.output
@@ -59,13 +56,10 @@ def test_case_is_judged(case):
 def test_block_has_the_clients_form(fields, keys):
     payload = stop("stale.jsonl", last_assistant_message="All tests pass.") | fields
     told = json.loads(judged(payload, act=True).output)
-    aside = (
-        set() if "turn_id" in fields else {"verdict", "score", "rule", "response"}
-    )  # Codex refuses other keys
-    assert told.keys() == keys | aside
-    assert told.get("decision", "block") == (
-        "deny" if fields.get("hook_event_name") == "AfterAgent" else "block"
-    )
+    codex = "turn_id" in fields  # which refuses other keys
+    assert told.keys() == keys | (set() if codex else {"verdict", "score", "rule", "response"})
+    gemini = fields.get("hook_event_name") == "AfterAgent"
+    assert told.get("decision", "block") == ("deny" if gemini else "block")
     assert told.get("reason", told.get("followup_message")) == f"{MARK} {CORRECTION}"
 
 
@@ -89,37 +83,11 @@ def test_shadow_mode_blocks_nobody():
     assert "decision" not in json.loads(found.output)
 
 
-def test_earlier_answer_is_never_judged():
-    found = judged(stop("loop_ok.jsonl", last_assistant_message="It is done now."))
-    assert (found.verdict, found.turn) == (None, None)
-    assert "not this turn yet" in found.message
-
-
-def test_programs_error_is_no_answer():
-    found = judged(
-        stop("apierr.jsonl", last_assistant_message="API Error: 529 Overloaded. All requests pass.")
-    )
-    assert (found.verdict, found.exit_code) == (None, 0)
-    assert "no response" in found.message
-
-
-def test_correction_comes_from_the_caller():
-    payload = stop("stale.jsonl", last_assistant_message="All tests pass.")
-    found = judged(payload, act=True, correction=lambda scored: f"after {scored.rule}")
-    assert json.loads(found.output)["reason"] == f"{MARK} after rule"
-
-
 def test_correction_is_no_users_words(tmp_path):
     path = tmp_path / "s.jsonl"
-    said = [
-        ("user", "Green?"),
-        ("assistant", "Yes."),
-        ("user", f"{MARK} {CORRECTION}"),
-        ("assistant", "I don't know."),
-    ]
-    path.write_text(
-        "\n".join(json.dumps({"role": role, "content": text}) for role, text in said), encoding="utf-8"
-    )
+    texts = ("Green?", "Yes.", f"{MARK} {CORRECTION}", "I don't know.")
+    said = zip(("user", "assistant") * 2, texts, strict=True)
+    path.write_text("\n".join(json.dumps({"role": role, "content": text}) for role, text in said))
     (turn,) = read_turns(path).turns
     assert (turn.query, turn.response) == ("Green?", "I don't know.")
 
@@ -133,9 +101,15 @@ def test_unread_turn_has_no_verdict(tmp_path):
     assert "not read" in found.message
 
 
-@pytest.mark.parametrize("payload", ["", "{", "[]", '{"response": 3}', '{"hook_event_name": "Stop"}'])
+@pytest.mark.parametrize("payload", ["{", "[]", '{"response": 3}', '{"hook_event_name": "Stop"}'])
 def test_bad_payload_never_blocks(payload):
     found = judged(payload, act=True)
     assert (found.verdict, found.blocks, found.output) == (None, False, "")
     assert found.message
     assert "\n" not in found.message
+
+
+def test_earlier_answer_is_never_judged():
+    found = judged(stop("loop_ok.jsonl", last_assistant_message="It is done now."))
+    assert (found.verdict, found.turn) == (None, None)
+    assert "not this turn yet" in found.message

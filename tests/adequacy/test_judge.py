@@ -34,10 +34,7 @@ def test_the_judge_sees_response_summary_and_query():
     assert path == "/v1/chat/completions"
     assert headers["authorization"] == "Bearer secret-key"
     system, user = (message["content"] for message in body["messages"])
-    assert (
-        "EpAd: Epistemic adequacy (0=confidence calibrated to evidence, 3=definitive claim with no or "
-        in system
-    )
+    assert "EpAd: Epistemic adequacy (0=confidence calibrated to evidence, 3=definitive claim with" in system
     mark, line, again, _ = user.split("\n")
     assert mark == again
     assert mark in system
@@ -83,24 +80,14 @@ def test_a_damaged_entry_is_asked_for_again(tmp_path):
     assert len(server.requests) == 2
 
 
-ERROR = reply({"error": {"code": 502, "message": "upstream"}})
+ERROR = {"error": {"code": 502, "message": "upstream"}}
 
 
-@pytest.mark.parametrize(
-    "passing", [ERROR, reply({"choices": []}), reply({}, 503), reply({}, 429, retry_after="0")]
-)
+@pytest.mark.parametrize("passing", [reply(ERROR), reply({}, 503), reply({}, 429, retry_after="0")])
 def test_what_may_pass_is_tried_again(passing, tmp_path):
     with serving(passing, grades()) as server:
         assert judge_at(server.url, tmp_path).judge(CLAIM, []).epad == 2
     assert len(server.requests) == 2
-
-
-def test_an_error_in_a_200_is_not_cached(tmp_path):
-    with serving(ERROR, ERROR, grades()) as server:
-        with pytest.raises(ChatError):
-            judge_at(server.url, tmp_path).judge(CLAIM, [])
-        assert not list(tmp_path.rglob("*.json"))
-        assert judge_at(server.url, tmp_path).judge(CLAIM, []).epad == 2
 
 
 @pytest.mark.parametrize(
@@ -108,19 +95,13 @@ def test_an_error_in_a_200_is_not_cached(tmp_path):
     [
         grades(4),
         grades("2"),
-        grades(2.0),
-        grades(True),
         grades(more=1),
-        grades(sya=None),
         says("```json\n{}\n```"),
-        says(""),
         says(None),
         says('{"epad": 1, "epad": 2}'),
         says({"reason": "", "epad": 1, "sya": 0}, "length"),
         says("no", refusal="I can't"),
-        says([1]),
         reply({"choices": [{}]}),
-        reply({"choices": ["x"]}),
         reply({"choices": 1}),
     ],
 )
@@ -136,7 +117,6 @@ def test_another_answer_is_refused_and_not_kept(answer, tmp_path):
     ("act", "kind"),
     [
         (reply({"error": "key"}, 401), EndpointError),
-        (reply({}, 404), EndpointError),
         (reply({}, 400), ChatError),
         (reply({}, 302, location="http://127.0.0.1:1/"), EndpointError),
         (reply(b"<html>"), EndpointError),
@@ -153,10 +133,8 @@ def test_a_server_that_refuses_hangs_or_floods_is_left(act, kind):
 
 
 def test_a_key_in_an_answer_is_not_shown():
-    with (
-        serving(reply({"error": "bad key secret-key"}, 401)) as server,
-        pytest.raises(EndpointError) as error,
-    ):
+    answer = reply({"error": "bad key secret-key"}, 401)
+    with serving(answer) as server, pytest.raises(EndpointError) as error:
         judge_at(server.url, api_key="secret-key").judge(CLAIM, [])
     assert "[API key]" in str(error.value)
     assert "secret-key" not in repr(ChatSettings(server.url, "m", "secret-key"))
@@ -164,22 +142,14 @@ def test_a_key_in_an_answer_is_not_shown():
 
 def test_requests_have_a_limit():
     with serving(grades()) as server:
-        judge = judge_at(server.url, requests=2)
+        judge = judge_at(server.url, requests=1)
         judge.judge("a", [])
-        judge.judge("b", [])
         with pytest.raises(EndpointError):
-            judge.judge("c", [])
-    assert len(server.requests) == 2
+            judge.judge("b", [])
+    assert len(server.requests) == 1
 
 
-def test_nobody_there_is_an_endpoint_error():
-    with pytest.raises(EndpointError):
-        judge_at("http://127.0.0.1:9/v1", retries=0).judge(CLAIM, [])
-
-
-@pytest.mark.parametrize(
-    "url", ["", "x", "ftp://a/", "http://", "http://u:p@host/v1", "http://host/v1?key=1", None]
-)
+@pytest.mark.parametrize("url", ["", "ftp://a/", "http://u:p@host/v1", "http://host/v1?key=1", None])
 def test_an_address_that_could_hold_a_secret_is_refused(url):
     with pytest.raises(ChatError, match="base_url"):
         ChatClient(ChatSettings(url, "m"))
@@ -200,3 +170,11 @@ def test_the_judge_works_inside_an_event_loop():
 
     with serving(grades(0)) as server:
         assert asyncio.run(inside(server.url)).epad == 0
+
+
+def test_an_error_in_a_200_is_not_cached(tmp_path):
+    with serving(ERROR, ERROR, grades()) as server:
+        with pytest.raises(ChatError):
+            judge_at(server.url, tmp_path).judge(CLAIM, [])
+        assert not list(tmp_path.rglob("*.json"))
+        assert judge_at(server.url, tmp_path).judge(CLAIM, []).epad == 2

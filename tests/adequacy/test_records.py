@@ -9,10 +9,8 @@ import pytest
 
 from solvent.adequacy import Call, correction_for, score
 from solvent.adequacy.records import (
-    Correction,
     Incident,
     Ratings,
-    ScoreRecord,
     corrections,
     labelled,
     merged,
@@ -20,7 +18,6 @@ from solvent.adequacy.records import (
     refined,
     rows_of,
 )  # fmt: skip
-from solvent.files import InputError, append_records, read_records
 from solvent.lab.mechanisms.adequacy import EVIDENCE, RULES, WORDS
 
 READ = Call("Read", {"path": "src/client.py"}, "def send(request): ...")
@@ -60,24 +57,12 @@ def test_a_query_has_a_type(query, kind):
 
 
 def test_padding_is_counted_beside_the_score():
-    plain, padded = (
-        scored("The client sends once."),
-        scored("Basically, the client sends once. I hope this helps!"),
-    )
+    plain = scored("The client sends once.")
+    padded = scored("Basically, the client sends once. I hope this helps!")
     assert (plain.padding_count, padded.padding_count) == (0, 2)
     assert padded.info_density < plain.info_density
     empty = scored("")
     assert (empty.word_count, empty.info_density) == (0, 0.0)
-
-
-def test_scores_are_appended_and_read(tmp_path):
-    path = tmp_path / "scores.jsonl"
-    append_records(path, [scored(), scored(id="b")])
-    append_records(path, [scored(id="c")])
-    assert [one.id for one in read_records(path, ScoreRecord)][1:] == ["b", "c"]
-    path.write_text(path.read_text() + '{"id": "x", "epad": {"heuristic": 7}}\n')
-    with pytest.raises(InputError, match="line 4"):
-        list(read_records(path, ScoreRecord))
 
 
 def test_a_persons_score_counts_before_the_judges():
@@ -96,7 +81,6 @@ def test_lines_of_an_id_are_joined():
     assert (found.labelled_by, found.reason) == ("A", "why")
     (again,) = merged([first, a, judged, labelled(first, epad=1, by="A")])
     assert (again.epad.human, again.epad.judge) == (1, 1)
-    assert [one.epad.heuristic for one in merged([first, scored("It sends once.", id="r")])] == [0]
 
 
 # -- corrections ---------------------------------------------------------------------------------
@@ -130,19 +114,11 @@ def test_an_incident_has_rpn_level_rule_and_label():
     assert wrong(tool_calls=[]).label == 3
     careful = wrong(response="It may retry; I only read one file.")
     assert (careful.rule, careful.label) == ("hedged/thin", None)
-    assert [wrong(severity=rank).level for rank in (1, 3, 4, 7, 8, 10)] == [
-        "low",
-        "low",
-        "medium",
-        "medium",
-        "high",
-        "high",
-    ]
+    for level, ranks in {"low": (1, 3), "medium": (4, 7), "high": (8, 10)}.items():
+        assert {wrong(severity=rank).level for rank in ranks} == {level}
 
 
-@pytest.mark.parametrize(
-    "fields", [{"severity": 0}, {"severity": 11}, {"description": ""}, {"reported_by": ""}, {"x": 1}]
-)
+@pytest.mark.parametrize("fields", [{"severity": 11}, {"reported_by": ""}, {"x": 1}])
 def test_an_incident_with_wrong_fields_is_refused(fields):
     with pytest.raises(ValueError, match=next(iter(fields))):
         wrong(**fields)
@@ -156,11 +132,7 @@ def test_an_incident_refines_the_correction_of_its_kind():
     assert now.incident == "r1"
     assert correction_for("low", "definitive/thin", learned).id == "say_it_is_partial"
     learned.append(refined(wrong(id="r2", description="It retries twice"), learned))
-    assert (
-        correction_for("high", "definitive/thin", learned).text
-        == f"{shipped.text} It happened: It retries twice"
-    )
+    twice = correction_for("high", "definitive/thin", learned)
+    assert twice.text == f"{shipped.text} It happened: It retries twice"
     learned.append(refined(wrong(id="r3"), learned, "Search for retries first."))
     assert correction_for("high", "definitive/thin", learned).text == "Search for retries first."
-    assert isinstance(learned[-1], Correction)
-    assert refined(wrong(response="# x")).words == "*"

@@ -92,28 +92,16 @@ def test_commands_in_text_are_arguments():
 # -- what is not understood
 
 
-def test_unknown_call_leaves_its_turn_unread(tmp_path):
-    unknown = {"role": "assistant", "content": [{"type": "tool_invocation_v9", "payload": {"name": "grep"}}]}
+@pytest.mark.parametrize(("kind", "unread"), [("tool_invocation_v9", 1), ("poem", 0)])
+def test_unknown_call_leaves_its_turn_unread_and_unknown_text_does_not(tmp_path, kind, unread):
+    unknown = {"role": "assistant", "content": [{"type": kind, "payload": {"name": "grep"}}]}
     found = reading(tmp_path, [ASKED, unknown, ANSWERED, ASKED, CALLED, RESULT, ANSWERED])
-    assert [turn.unread for turn in found.turns] == [1, 0]
-    assert found.notes == ("blocks of the type 'tool_invocation_v9' not read: 1",)
-
-
-def test_unknown_text_is_told_and_harmless(tmp_path):
-    poem = {"role": "assistant", "content": [{"type": "poem", "lines": ["x"]}] * 3}
-    found = reading(tmp_path, [ASKED, poem, ANSWERED])
-    assert [(turn.response, turn.unread) for turn in found.turns] == [("It sends once.", 0)]
-    assert found.notes == ("blocks of the type 'poem' not read: 3",)
+    assert [turn.unread for turn in found.turns] == [unread, 0]
+    assert found.notes == (f"blocks of the type '{kind}' not read: 1",)
 
 
 @pytest.mark.parametrize(
-    "broken",
-    [
-        {"content": [{"type": "tool_use", "id": "t", "input": {}}]},
-        {"tool_calls": "read"},
-        {"tool_calls": [3]},
-    ],
-    ids=["no name", "text", "number"],
+    "broken", [{"content": [{"type": "tool_use", "id": "t", "input": {}}]}, {"tool_calls": "read"}]
 )
 def test_broken_call_leaves_its_turn_unread(tmp_path, broken):
     (turn,) = reading(tmp_path, [ASKED, {"role": "assistant", **broken}, ANSWERED]).turns
@@ -123,77 +111,18 @@ def test_broken_call_leaves_its_turn_unread(tmp_path, broken):
 @pytest.mark.parametrize(("line", "unread"), [('{"role": "user", "co', 0), ('{"type": "tool_use", "na', 1)])
 def test_broken_line_costs_no_turn(tmp_path, line, unread):
     found = reading(tmp_path, [ASKED, CALLED, RESULT, line, ANSWERED])
-    assert [(turn.response, len(turn.calls), turn.unread) for turn in found.turns] == [
-        ("It sends once.", 1, unread)
-    ]
+    (turn,) = found.turns
+    assert (turn.response, len(turn.calls), turn.unread) == ("It sends once.", 1, unread)
     assert any("not JSON" in note for note in found.notes)
 
 
-def test_values_that_are_no_objects_are_told(tmp_path):
-    found = reading(tmp_path, [ASKED, "3", '"x"', CALLED, RESULT, ANSWERED])
-    assert len(found.turns) == 1
-    assert found.notes == ("lines not read because they are not JSON objects: 2",)
-
-
 # -- turns
-
-
-def test_last_turn_may_have_no_response(tmp_path):
-    found = reading(tmp_path, [ASKED, ANSWERED, {"role": "user", "content": "Run it."}, CALLED, RESULT])
-    assert [turn.query for turn in found.turns] == ["Does it retry?"]
-    assert (found.last.query, found.last.response, len(found.last.calls)) == ("Run it.", "", 1)
 
 
 def test_turn_keeps_its_id_as_it_grows(tmp_path):
     before = reading(tmp_path, [ASKED, ANSWERED, ASKED, CALLED]).last
     after = reading(tmp_path, [ASKED, ANSWERED, ASKED, CALLED, RESULT, ANSWERED]).turns[-1]
     assert before.id == after.id == "s:3"
-
-
-def test_last_turn_is_the_main_agents(tmp_path):
-    side = {"isSidechain": True, "agentId": "e", "type": "user", "message": {"role": "user", "content": "go"}}
-    lines = [{"type": "user", "message": ASKED}, {"type": "assistant", "message": CALLED}, side]
-    assert reading(tmp_path, lines).last.query == "Does it retry?"
-
-
-def test_feedback_leaves_no_earlier_answer_open(tmp_path):
-    feedback = {
-        "type": "user",
-        "isMeta": True,
-        "message": {"role": "user", "content": "Stop hook feedback:\nno"},
-    }
-    found = reading(tmp_path, [{"type": "user", "message": ASKED}, {"message": ANSWERED}, feedback])
-    assert [turn.response for turn in found.turns] == ["It sends once."]
-    assert found.last.response == ""
-
-
-def test_rewound_turn_is_told(tmp_path):
-    tree = [
-        ("1", None, ASKED),
-        ("2", "1", ANSWERED),
-        ("3", None, {**ASKED, "content": "And?"}),
-        ("4", "3", ANSWERED),
-    ]
-    lines = [{"uuid": key, "parentUuid": parent, "message": message} for key, parent, message in tree]
-    found = reading(tmp_path, lines)
-    assert [turn.query for turn in found.turns] == ["And?"]
-    assert any("rewound branch" in note for note in found.notes)
-
-
-def test_conversations_in_lines_stay_apart(tmp_path):
-    found = reading(
-        tmp_path, [{"messages": [ASKED, ANSWERED]}, {"messages": [{**ASKED, "content": "And?"}, ANSWERED]}]
-    )
-    assert [turn.query for turn in found.turns] == ["Does it retry?", "And?"]
-    assert len({turn.id for turn in found.turns}) == 2
-
-
-def test_line_of_responses_keeps_its_id(tmp_path):
-    call = {"name": "Bash", "arguments": {"command": "pytest"}, "result": "1 failed", "error": True}
-    line = {"id": "r1", "query": "Green?", "response": "All tests pass.", "tool_calls": [call]}
-    (turn,) = reading(tmp_path, [line]).turns
-    assert (turn.id, turn.query, turn.response) == ("r1", "Green?", "All tests pass.")
-    assert (turn.calls[0].arguments, turn.calls[0].failed) == ({"command": "pytest"}, True)
 
 
 def test_long_texts_and_turns_are_cut(tmp_path):
@@ -211,22 +140,11 @@ def test_long_texts_and_turns_are_cut(tmp_path):
     ("content", "word"),
     [
         (b"\0" * 1000, "UTF-8"),
-        ('{"role": "user"}'.encode("utf-16"), "UTF-8"),
         (b"", "JSON"),
-        (b"hello\nworld\n", "JSON"),
         (b"[" * 100_000, "JSON"),
-        (b'{\n "a": 1,\n', "JSON"),
         (b'{"colour": "red"}\n{"colour": "blue"}\n', "unknown format"),
     ],
-    ids=[
-        "null bytes",
-        "utf-16",
-        "empty",
-        "text",
-        "deep",
-        "unfinished document",
-        "other objects",
-    ],
+    ids=["null bytes", "empty", "deep", "other objects"],
 )
 def test_other_file_is_refused_in_one_line(tmp_path, content, word):
     (tmp_path / "s.jsonl").write_bytes(content)
@@ -235,18 +153,10 @@ def test_other_file_is_refused_in_one_line(tmp_path, content, word):
     assert "\n" not in str(caught.value)
 
 
-def test_missing_file_is_refused(tmp_path):
-    with pytest.raises(InputError, match="not read"):
-        read_turns(tmp_path / "none.jsonl")
-    with pytest.raises(InputError, match="not read"):
-        read_turns(tmp_path)
-
-
 def test_bad_bytes_are_replaced_and_told(tmp_path):
-    (tmp_path / "s.jsonl").write_bytes(
-        b'{"role":"user","content":"caf\xe9"}\r\n{"role":"assistant","content":"Oui."}\r\n'
-    )
-    found = read_turns(tmp_path / "s.jsonl")
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b'{"role":"user","content":"caf\xe9"}\r\n{"role":"assistant","content":"Oui."}\r\n')
+    found = read_turns(path)
     assert found.turns[0].query == "caf\ufffd"
     assert found.notes == ("lines with bytes that are not UTF-8: 1",)
 
@@ -291,3 +201,14 @@ def test_any_value_anywhere_is_survived(data, tmp_path):
         return
     for turn in found.turns:  # whatever is there can be printed
         f"{turn}".encode()
+
+
+def test_feedback_leaves_no_earlier_answer_open(tmp_path):
+    feedback = {
+        "type": "user",
+        "isMeta": True,
+        "message": {"role": "user", "content": "Stop hook feedback:\nno"},
+    }
+    found = reading(tmp_path, [{"type": "user", "message": ASKED}, {"message": ANSWERED}, feedback])
+    assert [turn.response for turn in found.turns] == ["It sends once."]
+    assert found.last.response == ""

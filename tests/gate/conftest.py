@@ -103,27 +103,16 @@ def small_set(size=30):
             "refuted": f"the new {thing} {number} was never built",
             "nei": f"the {thing} {number} won several prizes abroad",
         }
+        shared = {"evidence": spans, "page": f"{thing} {number}"}
         records += [
-            {
-                "id": f"{i}-{label}",
-                "claim": claim,
-                "evidence": spans,
-                "label": label,
-                "page": f"{thing} {number}",
-            }
-            for label, claim in kinds.items()
+            shared | {"id": f"{i}-{label}", "label": label, "claim": claim} for label, claim in kinds.items()
         ]
     return records
 
 
 @pytest.fixture(scope="session")
-def small():
-    return small_set()
-
-
-@pytest.fixture(scope="session")
-def dataset(small, tmp_path_factory):
+def dataset(tmp_path_factory):
     """The small set, read from a file."""
     path = tmp_path_factory.mktemp("small") / "small.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in small))
+    path.write_text("".join(json.dumps(record) + "\n" for record in small_set()))
     return load_dataset(path)

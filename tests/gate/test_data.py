@@ -35,42 +35,20 @@ def pages(tmp_path):
 
 
 def test_plain_records_are_read(written):
-    data = load_dataset(
-        written(
-            [
-                {
-                    "claim": " It burned. ",
-                    "evidence": ["It burned.", " "],
-                    "label": "SUPPORTS",
-                    "page": "Mill",
-                },
-                {
-                    "id": 7,
-                    "claim": "It sank.",
-                    "evidence": "It burned.",
-                    "label": "not enough info",
-                    "title": ["A", "B"],
-                },
-                {"id": 7, "claim": "It rose.", "evidence": [{"text": "It fell.", "url": "x"}], "label": True},
-                {"claim": "It fell.", "evidence": [], "label": "maybe"},
-            ]
-        )
-    )
-    first, second, third, last = data.samples
-    assert (first.id, first.claim, first.evidence, first.label) == (
-        "line-1",
-        "It burned.",
-        ("It burned.",),
-        "supported",
-    )
-    assert (second.id, second.evidence, second.label, second.pages) == (
-        "7",
-        ("It burned.",),
-        "nei",
-        ("A", "B"),
-    )
-    assert (third.id, third.evidence, third.label) == ("7#2", ("It fell.",), "supported")
-    assert (last.evidence, last.label) == ((), "other")
+    records = [
+        {"claim": " It burned. ", "evidence": ["It burned.", " "], "label": "SUPPORTS"},
+        {"id": 7, "claim": "It sank.", "evidence": "It burned.", "label": "not enough info", "title": ["A"]},
+        {"id": 7, "claim": "It rose.", "evidence": [{"text": "It fell.", "url": "x"}], "label": True},
+        {"claim": "It fell.", "evidence": [], "label": "maybe"},
+    ]
+    first, second, third, last = samples = load_dataset(written(records)).samples
+    assert [(one.id, one.evidence, one.label) for one in samples] == [
+        ("line-1", ("It burned.",), "supported"),
+        ("7", ("It burned.",), "nei"),
+        ("7#2", ("It fell.",), "supported"),
+        ("line-4", (), "other"),
+    ]
+    assert (first.claim, second.pages) == ("It burned.", ("A",))
     assert first.group == second.group != third.group  # a span in common
     assert third.group == last.group
 
@@ -88,10 +66,8 @@ def test_plain_records_are_read(written):
     ],
 )
 def test_feverous_ids_become_text(written, pages, name, text):
-    sets = [
-        {"content": [name], "context": {name: ["Mill_title", "Mill_header_cell_0_0_0"]}},
-        {"content": ["Mill_sentence_0"]},
-    ]
+    context = {name: ["Mill_title", "Mill_header_cell_0_0_0"]}
+    sets = [{"content": [name], "context": context}, {"content": ["Mill_sentence_0"]}]
     header = {"id": "", "claim": "", "evidence": "", "label": ""}
     path = written([header, {"id": 1, "claim": "It burned.", "evidence": sets, "label": "REFUTES"}])
     (sample,) = load_dataset(path, wiki_db=pages).samples
@@ -102,13 +78,9 @@ def test_feverous_ids_become_text(written, pages, name, text):
     ("record", "said"),
     [
         ("[]", "object"),
-        ("{", "line 2"),
-        ('{"claim": 1, "evidence": []}', "claim"),
         ('{"claim": " ", "evidence": []}', "claim"),
         ('{"claim": "a"}', "evidence"),
         ('{"claim": "a", "evidence": [1]}', "evidence"),
-        ('{"claim": "a", "evidence": [{"url": "x"}]}', "line 2"),
-        ('{"claim": "a", "evidence": [{"content": [1]}]}', "evidence"),
         ('{"claim": "a", "evidence": [], "label": 3}', "label"),
         ('{"claim": "a", "claim": "b", "evidence": []}', "twice"),
         ('{"claim": "a", "evidence": [], "id": NaN}', "NaN"),
@@ -136,12 +108,6 @@ def test_a_missing_id_of_the_database_is_named(written, pages):
             load_dataset(path, wiki_db=wrong)
 
 
-@pytest.mark.parametrize("content", ["", "\n\n"])
-def test_a_file_without_a_sample_is_refused(written, content):
-    with pytest.raises(GateError, match="no sample"):
-        load_dataset(written(content))
-
-
 def test_a_draw_keeps_order_and_takes_each_once(dataset):
     drawn = dataset.drawn(20, seed=1)
     places = [dataset.samples.index(sample) for sample in drawn.samples]
@@ -161,9 +127,7 @@ def test_evidence_of_another_page_is_never_the_groups_own(dataset):
 
 def test_hard_negatives_are_of_the_page_and_share_no_span():
     samples = [
-        Sample(
-            f"{page}{i}", f"claim {page} {i}", (f"span {page} {i}", f"more {page} {i // 2}"), pages=(page,)
-        )
+        Sample(f"{page}{i}", f"{page}{i}", (f"span {page} {i}", f"more {page} {i // 2}"), pages=(page,))
         for page in "AB"
         for i in range(4)
     ]
@@ -171,7 +135,7 @@ def test_hard_negatives_are_of_the_page_and_share_no_span():
         assert hard is not None
         assert hard.evidence[0].split()[1] == own.pages[0]
         assert not set(hard.evidence) & set(own.evidence)
-    alone = [Sample("a", "one", ("x",), pages=("A",)), Sample("b", "two", ("x",), pages=("A",))]
+    alone = [Sample(name, name, ("x",), pages=("A",)) for name in "ab"]
     assert same_page(alone, 0) == (None, None)
 
 

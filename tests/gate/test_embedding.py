@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import numpy as np
@@ -10,14 +11,7 @@ import pytest
 from solvent.gate import GateError, SentenceEmbedder
 from solvent.gate.embedding import DEFAULT_MODEL, ModelMissingError, unread_by
 
-TEXTS = [
-    "The mill was built in 1890.",
-    "It burned.",
-    "A",
-    "",
-    "It burned down in 1912, and nobody rebuilt it.",
-    "It burnt.",
-]
+TEXTS = ["The mill was built in 1890.", "It burned.", "A", "", "It burned down in 1912.", "mill \ud800"]
 
 
 def test_vectors_have_length_one_in_the_order_of_the_texts(embedder):
@@ -29,11 +23,8 @@ def test_vectors_have_length_one_in_the_order_of_the_texts(embedder):
     assert np.abs(backwards - rows).max() < 1e-6
     assert np.abs(alone - rows[:3]).max() < 1e-6
     assert embedder.encode([]).shape == (0, 384)
-
-
-def test_near_texts_have_near_vectors(embedder):
-    built, burned, burnt = embedder.encode([TEXTS[0], TEXTS[1], TEXTS[5]])
-    assert burned @ burnt > 0.8 > 0.5 > built @ burned
+    with pytest.raises(GateError):
+        embedder.encode([1])
 
 
 def test_the_model_is_the_published_one(embedder):
@@ -44,9 +35,8 @@ def test_the_model_is_the_published_one(embedder):
 
 
 def test_what_a_text_hides_from_the_model_is_told(embedder):
-    whole, thai, long, mixed = embedder.unread(
-        ["It burned.", "\u0e09\u0e31\u0e19\u0e23\u0e31\u0e01", "mill " * 400, "cold \u2603"]
-    )
+    texts = ["It burned.", "\u0e09\u0e31\u0e19\u0e23\u0e31\u0e01", "mill " * 400, "cold \u2603"]
+    whole, thai, long, mixed = embedder.unread(texts)
     assert whole == ((), 0.0, "")
     assert thai.share == 1.0
     assert len(long.rest.split()) == pytest.approx(400 - 254, abs=1)
@@ -61,19 +51,10 @@ def test_a_text_of_just_the_window_may_be_cut(embedder):
     assert full.rest
 
 
-def test_lone_surrogates_are_read(embedder):
-    assert np.isfinite(embedder.encode(["mill \ud800"])).all()
-
-
-@pytest.mark.parametrize("model", ["", "\0", "/none/at/all", "./none", "a/b/c"])
+@pytest.mark.parametrize("model", ["", "\0", "/none/at/all", "a/b/c"])
 def test_a_model_that_is_not_there_is_named(model):
     with pytest.raises(GateError):
         SentenceEmbedder(model)
-
-
-def test_a_folder_without_weights_is_refused(tmp_path):
-    with pytest.raises(ModelMissingError, match="weights"):
-        SentenceEmbedder(tmp_path)
 
 
 def test_a_broken_model_is_told_in_one_line(tmp_path):
@@ -83,23 +64,12 @@ def test_a_broken_model_is_told_in_one_line(tmp_path):
     assert "\n" not in str(told.value)
 
 
-@pytest.mark.parametrize("texts", ["text", [1], [None]])
-def test_what_is_no_text_is_refused(embedder, texts):
-    with pytest.raises(GateError):
-        embedder.encode(texts)
-
-
 def test_an_embedder_without_unread_reads_all(words):
     assert [one.rest for one in unread_by(words, ["a", "b"])] == ["", ""]
 
 
 def test_importing_the_gate_loads_no_model():
-    import subprocess
-
     code = (
-        "import sys, solvent.gate; print(any(m in sys.modules for m in ('torch', 'transformers', 'sklearn')))"
+        "import sys, solvent.gate; sys.exit(bool({'torch', 'transformers', 'sklearn'} & sys.modules.keys()))"
     )
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        == "False\n"
-    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -60,19 +60,10 @@ def test_order_of_the_spans_changes_nothing(seed, n):
 
 def test_directions_below_the_cut_explain_nothing():
     claim, base = np.eye(4)[1], np.eye(4)[0]
-    near = base + 1e-6 * claim
-    spans = np.array([base, near / np.linalg.norm(near)])
-    assert hallucination_energy(claim, spans).rank == 1
-    near = base + 1e-3 * claim
-    spans = np.array([base, near / np.linalg.norm(near)])
-    assert hallucination_energy(claim, spans).energy == pytest.approx(0.0, abs=1e-9)
-
-
-@given(st.integers(0, 10_000), st.integers(1, 7))
-def test_more_evidence_never_raises_energy(seed, n):
-    claim, spans = _units(seed, 1)[0], _units(seed + 1, n + 1)
-    more, less = hallucination_energy(claim, spans), hallucination_energy(claim, spans[:n])
-    assert more.energy <= less.energy + 1e-12
+    below, above = (base + part * claim for part in (1e-6, 1e-3))
+    below, above = (np.array([base, near / np.linalg.norm(near)]) for near in (below, above))
+    assert hallucination_energy(claim, below).rank == 1
+    assert hallucination_energy(claim, above).energy == pytest.approx(0.0, abs=1e-9)
 
 
 def test_ensemble_keeps_mean_and_spread():
@@ -93,3 +84,10 @@ def test_no_evidence_has_energy_one():
 def test_bad_vectors_are_refused(spans):
     with pytest.raises(GateError):
         hallucination_energy(_units(0, 1)[0], spans)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 7))
+def test_more_evidence_never_raises_energy(seed, n):
+    claim, spans = _units(seed, 1)[0], _units(seed + 1, n + 1)
+    more, less = hallucination_energy(claim, spans), hallucination_energy(claim, spans[:n])
+    assert more.energy <= less.energy + 1e-12

@@ -16,9 +16,8 @@ from solvent.gate.energy import GateError
 from solvent.gate.policy import FIXED
 from solvent.gate.reviews import DecidedError, Decision, Judged, Reviews, drift, judge, learn
 
-P10 = Policy(
-    kind="adaptive", label="P10", tau_accept=0.4, domain="mills", model="words", calibration_count=1000
-)
+LEARNT = {"domain": "mills", "model": "words", "calibration_count": 1000}
+P10 = Policy(kind="adaptive", label="P10", tau_accept=0.4, **LEARNT)
 
 
 def judged(number, gap=0.45, verdict="review", checks=(), policy=P10):
@@ -43,16 +42,14 @@ def kept(tmp_path):
 
 
 def test_claims_are_judged_with_the_documents_fields(words):
-    samples = [
-        Sample("a", "the mill burned", ("the mill burned",)),
-        Sample("b", "rye bread sells", ("the mill",)),
-    ]
+    burned, bread = (
+        Sample(text[:3], text, ("the mill burned",)) for text in ("the mill burned", "rye bread")
+    )
     seen = []
-    own, other = judge(samples, words, P10, domain="mills", on_progress=seen.append)
+    own, other = judge([burned, bread], words, P10, domain="mills", on_progress=seen.append)
     assert (own.verdict, other.verdict) == ("accept", "reject")
-    assert own.id != other.id == judge(samples[1:], words, P10, domain="mills")[0].id
-    assert own.id != judge(samples[:1], words, P10, domain="mills", on_progress=seen.append)[0].claim_id
-    assert seen == [1, 2, 1]
+    assert own.id != other.id == judge([bread], words, P10, domain="mills")[0].id
+    assert seen == [1, 2]
     assert Judged.model_validate_json(own.model_dump_json()) == own
     assert {"verdict", "hallucination_energy", "energy_gap", "policy_applied"} <= own.model_dump().keys()
 
@@ -66,42 +63,21 @@ def test_a_review_is_decided_once(kept):
     assert Reviews(kept.folder).decisions().keys() == {"000000000111"}
 
 
-def test_judging_again_adds_nothing(kept):
-    kept.record([judged(0x111), judged(0x333)])
-    assert [row.id[-3:] for row in kept.verdicts()] == ["111", "112", "220", "333"]
-
-
 def test_an_id_may_be_short_but_not_ambiguous(kept):
     assert kept.find("0000000002").id == "000000000220"
-    for key in ("00000000011", "9", ""):
+    for key in ("00000000011", "9"):
         with pytest.raises(LookupError):
             kept.find(key)
 
 
 @pytest.mark.parametrize(
     ("key", "choice", "who", "why"),
-    [
-        ("000000000220", "accept", "Ada", "x"),
-        ("000000000111", "maybe", "Ada", "x"),
-        ("000000000111", "accept", " ", "x"),
-        ("000000000111", "accept", "Ada", ""),
-    ],
+    [("220", "accept", "Ada", "x"), ("111", "maybe", "Ada", "x"), ("111", "accept", " ", "x")],
 )
 def test_what_is_no_decision_is_refused(kept, key, choice, who, why):
     with pytest.raises(GateError):
-        kept.decide(key, choice, who=who, why=why)
+        kept.decide(f"000000000{key}", choice, who=who, why=why)
     assert kept.decisions() == {}
-
-
-def test_many_who_decide_at_once_make_one_decision(kept):
-    def decide(who):
-        try:
-            return kept.decide("000000000111", "accept", who=who, why="first").who
-        except DecidedError as error:
-            return error.decision.who
-
-    with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(decide, "abcdefgh"))) == 1
 
 
 def test_two_processes_lose_no_line(kept):
@@ -166,9 +142,8 @@ def test_reviews_that_a_check_sent_count_for_the_check():
 
 def test_reviews_of_two_policies_teach_nothing():
     rows = [judged(1), judged(2, policy=FIXED["standard"])]
-    for some in ({}, decided(rows)):
-        with pytest.raises(GateError, match="one policy"):
-            learn(rows, some)
+    with pytest.raises(GateError, match="one policy"):
+        learn(rows, decided(rows))
 
 
 # -- drift ---------------------------------------------------------------------------------------
@@ -202,3 +177,14 @@ def test_windows_are_compared_with_a_policy_of_a_percentile():
         drift(rows, [Policy(**P10.model_dump() | {"domain": "films"})])
     with pytest.raises(GateError, match="window"):
         drift(rows[:50], [P10])
+
+
+def test_many_who_decide_at_once_make_one_decision(kept):
+    def decide(who):
+        try:
+            return kept.decide("000000000111", "accept", who=who, why="first").who
+        except DecidedError as error:
+            return error.decision.who
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(decide, "abcdefgh"))) == 1
