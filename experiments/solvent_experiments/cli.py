@@ -132,14 +132,14 @@ def run(
     if address is not None and backend != "ray":
         raise ConfigError(f"got {address!r:.80}; allowed: with --backend ray alone", key="--address")
     chosen = None if seeds is None else parse_seeds(seeds)
-    if "sweep" in (given := read_yaml(config)):
+    given = read_yaml(config)
+    sweeps = "sweep" in given
+    if sweeps:
         from solvent_experiments.sweep import load_sweep
 
-        experiments = load_sweep(config, chosen)
-        name = str(given["name"])
+        experiments = load_sweep(given, config, chosen)
     else:
         experiments = {"": experiment_of(given, config, seeds=chosen)}
-        name = experiments[""].name
 
     # After the checks, which need no learner.
     from solvent_experiments.run import Pool, Processes, run_experiment, show_results
@@ -155,13 +155,13 @@ def run(
                 f"needs the package {error.name}: {install('ray')}", key="--backend ray"
             ) from None
         opening = RayPool(address, jobs or os.cpu_count() or 1)
-    root = out if out is not None else Path("runs") / name
-    if "" not in experiments:
+    root = out if out is not None else Path("runs") / given["name"]
+    if sweeps:
         from solvent_experiments.sweep import folder_name, run_sweep, table
 
         with opening as pool, pool or Processes(jobs) as workers:
             results = run_sweep(experiments, root, workers, quiet=quiet, fresh=fresh)
-        new_console().print(table(results, f"{name}: a run for each lab").terminal())
+        new_console().print(table(results, f"{given['name']}: a run for each lab").terminal())
         say(str(root / "sweep.png"))
         two = shlex.join(str(root / folder_name(label)) for label in [*experiments][:2])
         suggest(f"`solvent compare {two}` compares two of these runs in pairs.")

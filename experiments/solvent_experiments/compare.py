@@ -17,7 +17,8 @@ from solvent_experiments.folder import (
     read_parquet,
     select,
 )
-from solvent_experiments.statistics import Interval, difference, mean_interval
+from solvent_experiments.statistics import difference, mean_interval, share_above
+from solvent_experiments.summary import with_interval
 from solvent_experiments.table import Table
 
 MEASURES = {
@@ -85,13 +86,11 @@ def _table(names: Sequence[str], agents: tuple[str, str], columns: Sequence[Colu
             (
                 name,
                 *(f"{mean_interval(groups).value:.2f}" for groups in (a, b)),
-                *_told(difference(b, a, paired=True)),
+                *with_interval(difference(b, a, paired=True), 1.0, 2, sign="+"),
             )
         )
-    better = np.mean(
-        [[x > y for y in groups_of(other, agents[1], "return")] for x in groups_of(mine, agents[0], "return")]
-    )
-    rows.append(("episodes with the higher return", f"{better:.0%}", "", "", ""))
+    returns = groups_of(mine, agents[0], "return"), groups_of(other, agents[1], "return")
+    rows.append(("episodes with the higher return", f"{share_above(*returns):.0%}", "", "", ""))
     labs = f" The labs differ: {notes}." if notes else ""
     return Table(
         ("mean per episode", "A", "B", "A - B", "95 % interval"),
@@ -100,7 +99,3 @@ def _table(names: Sequence[str], agents: tuple[str, str], columns: Sequence[Colu
         caption=f"{len(seeds):,} common episodes, seeds {seeds[0]} to {seeds[-1]}. Differences are paired: the "
         f"interval resamples training seeds of each agent, and episodes of both together.{labs}",
     )
-
-
-def _told(found: Interval) -> tuple[str, str]:
-    return f"{found.value:+.2f}", f"{found.low:+.2f} to {found.high:+.2f}"

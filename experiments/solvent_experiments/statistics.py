@@ -107,6 +107,11 @@ def ratio(first: Sequence[Any], second: Sequence[Any], bootstrap: Bootstrap = BO
     return bootstrap.interval(a / b, draws_a / draws_b)
 
 
+def share_above(first: Sequence[Any], second: Sequence[Any]) -> float:
+    """Return the share of episodes in which ``first`` has the higher score; all groups have the same episodes."""
+    return float(np.mean([[mine > other for other in second] for mine in first]))
+
+
 def share_interval(parts: Sequence[Any], wholes: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
     """Return the sum of ``parts`` over that of ``wholes`` with the same interval; NaN if the wholes sum to 0."""
     return bootstrap.defined(*_share_draws((parts, wholes), bootstrap))

@@ -23,6 +23,7 @@ from solvent_experiments.statistics import (
     interval,
     mean_interval,
     ratio,
+    share_above,
     share_interval,
 )
 from solvent_experiments.table import Table
@@ -132,11 +133,10 @@ def _against(episodes: Columns, agent: str, honest: Columns) -> dict[str, Interv
         return {"honest_share": Interval(1.0, 1.0, 1.0)}
     mine, its = pairs_of(episodes, honest)
     returns, others = groups_of(mine, agent, "return"), groups_of(its, HONEST, "return")
-    more = [returns_of_seed > others[0] for returns_of_seed in returns]
     return {
         "honest_share": ratio(returns, others),
         "over_honest": difference(others, returns, paired=True),
-        "better_than_honest": float(np.mean(more)),
+        "better_than_honest": share_above(returns, others),
     }
 
 
@@ -220,7 +220,7 @@ def _results(rows: Sequence[Row], title: str) -> Table:
     texts = [
         (
             row.agent,
-            *_with_interval(row.score, 1.0, 2),
+            *with_interval(row.score, 1.0, 2),
             *(
                 [f"{row.mean('optimum_share'):.1%}"] if optimum else []
             ),  # learners differ by tenths of a percent
@@ -238,7 +238,7 @@ def _paired(rows: Sequence[Row]) -> Table:
     texts = [
         (
             row.agent,
-            *_with_interval(row.interval("over_honest"), 1.0, 2, sign="+"),
+            *with_interval(row.interval("over_honest"), 1.0, 2, sign="+"),
             f"{row.mean('better_than_honest'):.0%}",
         )
         for row in compared
@@ -256,8 +256,8 @@ def _scored(rows: Sequence[Row]) -> Table:
         (
             row.agent,
             *(f"{row.mean(name):.2f}" for name in WORDS),
-            *_with_interval(row.measured.get("inadequacy"), 1.0, 2),
-            *_with_interval(row.measured.get("overclaimed"), 100.0, 1),
+            *with_interval(row.measured.get("inadequacy"), 1.0, 2),
+            *with_interval(row.measured.get("overclaimed"), 100.0, 1),
         )
         for row in rows
     ]
@@ -265,9 +265,10 @@ def _scored(rows: Sequence[Row]) -> Table:
     return _table(headings, texts, "words")
 
 
-def _with_interval(
+def with_interval(
     found: Interval | float | None, scale: float, digits: int, sign: str = ""
 ) -> tuple[str, str]:
+    """Return a number and its interval as texts; dashes for what has no interval."""
     if not isinstance(found, Interval):
         return "-", "-"
     value, low, high = (f"{scale * number:{sign}.{digits}f}" for number in found)

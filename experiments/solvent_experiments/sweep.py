@@ -8,6 +8,7 @@ Every run lies in a folder of its own below the sweep's, so whatever reads a run
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,12 @@ import yaml
 from matplotlib.figure import Figure
 
 from solvent.files import write_json
-from solvent_experiments.config import NAME, ConfigError, Experiment, experiment_of, read_yaml
+from solvent_experiments.config import ConfigError, Experiment, experiment_of
 from solvent_experiments.figures.frame import names_at_right
 from solvent_experiments.figures.style import colour_of, head, new_figure, save, styled
 from solvent_experiments.run import Pool, run_experiment
 from solvent_experiments.statistics import Interval
-from solvent_experiments.summary import Row, read_rows
+from solvent_experiments.summary import Row, read_rows, with_interval
 from solvent_experiments.table import Table
 
 MOST_RUNS = 100
@@ -36,14 +37,18 @@ INCHES = 1.7
 Results = Mapping[str, Sequence[Row]]
 
 
-def load_sweep(path: Path, seeds: Sequence[int] | None = None) -> dict[str, Experiment]:
+def load_sweep(
+    given: Mapping[str, Any], path: Path, seeds: Sequence[int] | None = None
+) -> dict[str, Experiment]:
     """Return the experiment of each combination of a config's ``sweep`` by its label, such as ``debt.threshold=1.0``.
+
+    ``given`` is what the file ``path`` holds.
 
     Raises:
         ConfigError: as of ``load_experiment``; or a key or a list of values is not usable.
     """
-    given = read_yaml(path)
-    sweep = given.pop("sweep")
+    fixed = {key: value for key, value in given.items() if key != "sweep"}
+    sweep = given["sweep"]
     if not (sweep and isinstance(sweep, dict)) or not all(
         isinstance(values, list) and values for values in sweep.values()
     ):
@@ -55,8 +60,8 @@ def load_sweep(path: Path, seeds: Sequence[int] | None = None) -> dict[str, Expe
     found = {}
     for chosen in combinations:
         label = ", ".join(f"{key}={_shown(value)}" for key, value in chosen.items())
-        name = f"{given.get('name')}-{folder_name(label)}"[:100]
-        changed = {**given, "name": name, "params": _changed(given.get("params") or {}, chosen, path)}
+        name = f"{fixed.get('name')}-{folder_name(label)}"[:100]
+        changed = {**fixed, "name": name, "params": _changed(fixed.get("params") or {}, chosen, path)}
         found[label] = experiment_of(changed, path, seeds=seeds)
     return found
 
@@ -105,9 +110,8 @@ def run_sweep(
 
 
 def folder_name(label: str) -> str:
-    """Return the name of a run's folder: its label, as far as a file system allows it."""
-    name = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in label)
-    return name if NAME.fullmatch(name) else name.encode("ascii", "replace").decode()[:100]
+    """Return the name of a run's folder: its label, with a dash for every character that ``NAME`` does not allow."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", label)[:100]
 
 
 def table(results: Results, title: str) -> Table:
@@ -116,8 +120,7 @@ def table(results: Results, title: str) -> Table:
         (
             label,
             row.agent,
-            f"{row.score.value:.2f}",
-            f"{row.score.low:.2f} to {row.score.high:.2f}",
+            *with_interval(row.score, 1.0, 2),
             *(f"{row.mean(name):.2f}" for name in MEANS),
         )
         for label, of in results.items()

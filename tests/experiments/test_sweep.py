@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from solvent_experiments.config import read_yaml
 from solvent_experiments.sweep import load_sweep
 from tests.commands import call
 
@@ -22,7 +23,7 @@ def test_each_combination_is_an_experiment(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(
         CONFIG + "sweep: {debt.threshold: [1.0, 2], debt.enforced: [true, false]}\n"
     )
-    found = load_sweep(tmp_path / "s.yaml", seeds=(3,))
+    found = load_sweep(read_yaml(tmp_path / "s.yaml"), tmp_path / "s.yaml", seeds=(3,))
     assert list(found) == [
         f"debt.threshold={t}, debt.enforced={e}" for t in ("1.0", "2") for e in ("true", "false")
     ]

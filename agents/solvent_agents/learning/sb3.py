@@ -133,7 +133,7 @@ class LabVecEnv(VecEnv):
         raise AttributeError(f"{attr_name}: labs of a vector share their parameters; make a new LabVecEnv")
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        rows = getattr(self.labs, method_name)(*args, **kwargs)  # one per lab, as of action_masks
+        rows = self.labs.call(method_name, *args, **kwargs)
         return [rows[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:

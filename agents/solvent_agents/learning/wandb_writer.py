@@ -1,4 +1,4 @@
-"""Weights & Biases: a learner's numbers as a run of it. ``WANDB_MODE=offline`` keeps them in the folder."""
+"""Logging a learner's numbers to Weights & Biases. ``WANDB_MODE=offline`` keeps them in the folder."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ import importlib
 import pkgutil
 from collections.abc import Sequence
 from concurrent.futures import as_completed
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from solvent_experiments.config import ConfigError
 from solvent_experiments.console import Progress, new_console
 from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import BLUE, GREEN, GREY, RED, head, new_figure, save, styled
+from solvent_experiments.folder import now
 from solvent_experiments.run import Processes, run_experiment
 from solvent_experiments.statistics import NOTHING, Interval
 from solvent_experiments.studies.records import make_table
@@ -122,7 +122,7 @@ def _mapping(
     seeds = f" --seeds {','.join(map(str, fewer[0]))}" if fewer else ""
     return {
         "command": f"solvent study run {data.name}{seeds} && solvent study show {data.name} --out docs/results/studies",
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": now(),
         "title": study.title,
         "claim": study.claim,
         "verdict": verdict_on(findings),
