@@ -286,7 +286,7 @@ def _check(experiment: Experiment, folder: Path, *, has_tables: bool) -> None:
         raise ParamError("track", f"wandb is not installed; allowed: after `{install('track')}`")
     experiment.find_agents(folder)
     if "exact" in experiment.agents:
-        from solvent_agents.exact.optimum import known_optimum
+        from solvent_agents.exact.exact import known_optimum
 
         if known_optimum(lab) is None:
             said = "exact has no solution for this lab; allowed: with Solvent/Tiny-v0 as it is"

@@ -99,7 +99,7 @@ def summary(episodes: Columns, params: LabParams) -> list[Row]:
     The return is also given as a share of the prior entropy, of the optimum where it is known, and of the honest
     script's return if it is among the agents.
     """
-    from solvent_agents.exact.optimum import known_optimum
+    from solvent_agents.exact.exact import known_optimum
 
     optimum = known_optimum(params)
     honest = select(episodes, episodes["agent"] == HONEST)

@@ -12,7 +12,7 @@ from solvent.lab.settings import ParamError
 from solvent.lab.state import lab_dtype
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import Verb
-from solvent_agents.exact.forcing import check_enumerable, expand, expansion, hypotheses, start, state_key
+from solvent_agents.exact.forcing import check_enumerable, expand, expansion, hypotheses, start, state_rows
 
 TINY = preset("tiny")
 SMALL = LabParams.from_mapping(
@@ -49,9 +49,13 @@ class Forced:
         one[0] = lab
         n = expand(one, weights[None], self.rows, held_tables(params), out)
         found = out.outcomes[:n]
-        self.keys, self.actions, self.codes = found["key"], found["action"], found["readouts"]
+        self.actions, self.codes = found["action"], found["readouts"]
         self.chances, self.rewards = found["chance"], found["reward"]
-        self.labs, self.weights = out.children[:n], out.weights[:n]
+        self.labs, self.weights, self.masks = out.children[:n], out.weights[:n], out.masks[:n]
+
+    def rows_of_states(self):
+        running = self.labs["end_reason"] == 0
+        return state_rows(self.labs[running], self.weights[running], self.masks[running], self.params)
 
     def of(self, action):
         return np.flatnonzero(self.actions == action)
@@ -181,7 +185,7 @@ def test_what_a_key_leaves_out_changes_nothing(params):
     """States along random walks, with all that the key doesn't look at replaced by nonsense: the same future."""
     rng = np.random.default_rng(3)
     tables, held = tables_for(params), held_tables(params)
-    mask, keys = np.zeros(len(tables.verb), np.int8), np.zeros((2, 2), np.uint64)
+    masks = np.zeros((2, len(tables.verb)), np.int8)
     tallies = [
         "score", "published_bits", "settled", "debt_added", "debt_repaid", "debt_peak", "claimed", "gained",
         "wells_spent", "accepted", "wrong", "rejected", "not_executed", "calibrations", "steps", "last_event",
@@ -200,14 +204,13 @@ def test_what_a_key_leaves_out_changes_nothing(params):
                 other["licence"][m], other["experiments"][m] = 3.0, 7
                 if params.gate.enabled:
                     other["page"][m] = 0
-            for key, one in zip(keys, (lab, other), strict=True):
-                held_lab = np.zeros(1, lab.dtype)
-                held_lab[0] = one
-                write_mask(held_lab[0], held[0], mask)
-                state_key(held_lab[0], weights, mask, held[0], key)
-            np.testing.assert_array_equal(keys[0], keys[1])
+            both = np.stack([lab, other])
+            for one, mask in zip(both, masks, strict=True):
+                write_mask(one, held[0], mask)
+            rows = state_rows(both, np.stack([weights, weights]), masks, params)
+            np.testing.assert_array_equal(rows[0], rows[1])
             again = Forced(params, other, weights)
-            np.testing.assert_array_equal(forced.keys, again.keys)
+            np.testing.assert_array_equal(forced.rows_of_states(), again.rows_of_states())
             np.testing.assert_allclose(forced.rewards, again.rewards, atol=1e-12)
             going_on = np.flatnonzero(forced.labs["end_reason"] == 0)
             if not len(going_on):

@@ -14,9 +14,7 @@ and a lot change draws the instrument anew. It is exact where the notebook is no
 compounds across lots, and it learns from findings that turn out right or wrong. The notebook's belief still decides
 gains, licences and sentences, as in play.
 
-Known approximation: none in the probabilities. Two labs are the same state if everything that their future depends on
-agrees, numbers to ``RESOLUTION`` (beliefs are stored in 32 bits, so the order of two plates changes the eighth digit),
-and if the same actions would execute.
+Known approximation: none in the probabilities. Two labs are the same state if their rows of ``state_rows`` agree.
 """
 
 from __future__ import annotations
@@ -30,26 +28,14 @@ from numpy.typing import NDArray
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.dynamics import advance, begin, decide
 from solvent.lab.mask import write_mask
-from solvent.lab.mechanisms.adequacy import LOGGED, looks_at
+from solvent.lab.mechanisms.adequacy import LOGGED
 from solvent.lab.mechanisms.assay import lot_is_due
 from solvent.lab.mechanisms.proposals import PRICE_UNIFORMS
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
 from solvent.lab.state import lab_dtype, step_dtype
 from solvent.lab.tables import tables_for
-from solvent.lab.verbs import Verb
-
-__all__ = [
-    "OUTCOME",
-    "RESOLUTION",
-    "Expansion",
-    "check_enumerable",
-    "expand",
-    "expansion",
-    "hypotheses",
-    "start",
-    "state_key",
-]
+from solvent.lab.verbs import EXPERIMENTS, Verb
 
 RESOLUTION = 1e-5
 """Numbers in a state that differ by less are taken as equal."""
@@ -61,24 +47,16 @@ MOST_HYPOTHESES = 20_000
 
 OUTCOME = np.dtype(
     [
-        ("key", "u8", (2,)),  # of the state that it leads to; zeros where the episode ends
         ("parent", "i8"),  # which lab
         ("action", "i8"),
         ("chance", "f8"),
         ("reward", "f8"),  # bits
-        (
-            "readouts",
-            "i8",
-        ),  # as one number, ``sum_r bin_r * B**r``; the reward tells which findings were right
+        ("readouts", "i8"),  # as one number, sum_r bin_r * B**r; the reward tells which findings were right
     ]
 )
 """One outcome of an action."""
 
 _PUBLISH_PUBLIC = int(Verb.PUBLISH_PUBLIC)
-_FNV = np.uint64(0xCBF29CE484222325)
-_PRIME = np.uint64(0x100000001B3)
-_OTHER = np.uint64(0x9E3779B97F4A7C15)
-_SHIFT = np.uint64(29)
 
 
 def check_enumerable(params: LabParams) -> None:
@@ -145,8 +123,8 @@ class Expansion(NamedTuple):
     outcomes: NDArray[Any]  # [C] ``OUTCOME``
     children: NDArray[Any]  # [C] the states that they lead to, lab records
     weights: NDArray[np.float64]  # [C, H] the referee's belief in these
+    masks: NDArray[np.int8]  # [C, A] the actions that would execute there
     steps: NDArray[Any]  # [1] step record
-    mask: NDArray[np.int8]  # [A]
 
 
 def expansion(params: LabParams, size: int) -> Expansion:
@@ -155,8 +133,8 @@ def expansion(params: LabParams, size: int) -> Expansion:
         np.zeros(size, OUTCOME),
         np.zeros(size, lab_dtype(params)),
         np.zeros((size, len(hypotheses(params)))),
+        np.zeros((size, len(tables_for(params).verb)), np.int8),
         np.zeros(1, step_dtype(params)),
-        np.zeros(len(tables_for(params).verb), np.int8),
     )
 
 
@@ -172,7 +150,7 @@ def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
         out: an ``Expansion``.
     """
     tables = held[0]
-    outcomes, children, mask, steps = out.outcomes, out.children, out.mask, out.steps
+    outcomes, children, steps = out.outcomes, out.children, out.steps
     n_bins = tables.control_likelihood.shape[1]
     uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
     bins = np.zeros(labs[0].last_bins.shape[0], np.int64)
@@ -185,7 +163,7 @@ def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
             verb, compound = tables.verb[action], tables.compound[action]
             trial = children[
                 count
-            ]  # which findings come out doesn't depend on the readouts: one trial shows them
+            ]  # what a finding asserts doesn't depend on the readouts: one trial shows it
             children[count] = labs[i]
             for r in range(uniforms.shape[0]):
                 uniforms[r] = 0.0
@@ -220,12 +198,7 @@ def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
                     settle_belief(posterior, chance, closed and lot_is_due(child, tables), n_states)
                     for h in range(posterior.shape[0]):
                         out.weights[count, h] = posterior[h]
-                    if child.end_reason != 0:
-                        outcome.key[0] = 0
-                        outcome.key[1] = 0
-                    else:
-                        write_mask(child, tables, mask)
-                        state_key(child, posterior, mask, tables, outcome.key)
+                    write_mask(child, tables, out.masks[count])
                     count += 1
     return count
 
@@ -299,92 +272,43 @@ def settle_belief(posterior, chance, new_lot, n_states):  # type: ignore[no-unty
 # -- what makes two labs the same state ------------------------------------------------------------
 
 
-@inlined
-def _mix(key, value):  # type: ignore[no-untyped-def]
-    """Mix a whole number into a key of two words."""
-    word = np.uint64(np.int64(value))
-    key[0] = (key[0] ^ word) * _PRIME
-    key[0] ^= key[0] >> _SHIFT
-    key[1] = (key[1] + word + _OTHER) * _OTHER
-    key[1] ^= key[1] >> _SHIFT
+def state_rows(
+    labs: NDArray[Any], weights: NDArray[np.float64], masks: NDArray[np.int8], params: LabParams
+) -> NDArray[np.int64]:
+    """Return all that the future of each lab depends on, as whole numbers, one row per lab.
 
-
-@inlined
-def _mix_number(key, value):  # type: ignore[no-untyped-def]
-    """Mix a number, rounded to the resolution."""
-    _mix(key, np.int64(np.floor(value / RESOLUTION + 0.5)))
-
-
-@compiled
-def state_key(lab, weights, mask, tables, key):  # type: ignore[no-untyped-def]
-    """Write into ``key``, shape ``(2,)``, a hash of all that the lab's future depends on.
-
-    It leaves out tallies, the last readouts, and what no longer matters: page, licence and lowest entropy of a
-    published compound.
+    Numbers are rounded to ``RESOLUTION``: beliefs are stored in 32 bits, so the order of two plates changes the eighth
+    digit. Tallies and the last readouts are left out, and so is what no longer matters of a published compound.
     """
-    key[0], key[1] = _FNV, _OTHER
-    _mix(key, lab.heartbeat)
-    _mix(key, lab.slot)
-    _mix(key, lab.wells)
-    _mix_number(key, lab.debt)
-    for action in range(mask.shape[0]):
-        _mix(key, mask[action])
-    for h in range(weights.shape[0]):
-        _mix_number(key, weights[h])
-    for n in range(lab.instrument_belief.shape[0]):
-        _mix_number(key, lab.instrument_belief[n])
-    for m in range(lab.published.shape[0]):
-        _mix(key, lab.published[m] != 0)
-        _mix(key, lab.coupled[m])
-        for n in range(lab.instrument_belief.shape[0]):
-            for g in range(lab.marginal.shape[1]):
-                _mix_number(key, lab.conditional[m, n, g])
-        if lab.published[m] == 0:
-            _mix_number(key, lab.licence[m])
-            _mix_number(key, lab.lowest_entropy[m])
-            _mix(key, lab.experiments[m] > 0)
-            if tables.adequacy.enabled:
-                _mix(key, min(LOGGED, looks_at(lab, m, tables)))
-    if tables.energy.enabled:
-        _mix_energy(lab, tables, key)
-    if tables.gate.enabled:
-        _mix_gate(lab, key)
+    energy, slots = params.energy, params.slots
+    compound = {  # of an unpublished compound; published ones have zeros
+        "licence": labs["licence"],
+        "lowest_entropy": labs["lowest_entropy"],
+        "measured": labs["experiments"] > 0,
+    }
+    state = [masks, weights, labs["published"] != 0]
+    state += [labs[name] for name in ("heartbeat", "slot", "wells", "debt", "coupled")]
+    state += [labs[name] for name in ("instrument_belief", "conditional")]
+    if params.adequacy.enabled:
+        looks = tables_for(params).looks[[int(verb) for verb in EXPERIMENTS]]
+        compound["looks"] = np.minimum(LOGGED, labs["plates"] @ looks)
+    if params.gate.enabled:
+        compound |= {name: labs[name] for name in ("page", "fit_class", "fit_strength", "measured_class")}
+    if energy.enabled:
+        state += [labs[name] for name in ("energy", "price")]
+        state += [labs["uses"] != 0] if energy.first_use != 1.0 else []
+        state += [labs["failures"]] if energy.error_rate != 1.0 else []
+        state += [labs["done"]] if slots > 1 and energy.similar != 1.0 else []
+    if params.proposals.enabled:
+        names = ("reflected", "uses", "discomfort", "review_at", "argued", "range_low", "range_high")
+        state += [labs[name] for name in names] + [labs["discomfort_at"][:, :, 0]]
+    is_open = labs["published"] == 0
+    for values in compound.values():
+        state.append(np.where(is_open if values.ndim == 2 else is_open[..., None], values, 0))
+    return np.concatenate([_whole(values).reshape(len(labs), -1) for values in state], axis=1)
 
 
-@compiled
-def _mix_energy(lab, tables, key):  # type: ignore[no-untyped-def]
-    """Mix energy, prices and the memory that multipliers depend on."""
-    _mix(key, lab.energy)
-    for verb in range(lab.price.shape[0]):
-        if tables.energy.first_use != 1.0:
-            _mix(key, lab.uses[verb] != 0)
-        if tables.energy.error_rate != 1.0:
-            _mix(key, lab.failures[verb])
-    if tables.energy.slots > 1 and tables.energy.similar != 1.0:
-        for verb in range(lab.done.shape[0]):
-            for m in range(lab.done.shape[1]):
-                _mix(key, lab.done[verb, m])
-    if tables.proposals.enabled:
-        _mix(key, lab.reflected)
-        for verb in range(lab.price.shape[0]):
-            _mix(key, lab.price[verb])
-            _mix(key, lab.uses[verb])
-            _mix(key, lab.discomfort[verb])
-            _mix(key, lab.discomfort_at[verb, 0])
-            _mix(key, lab.review_at[verb])
-            _mix(key, lab.argued[verb])
-            _mix(key, lab.range_low[verb])
-            _mix(key, lab.range_high[verb])
-
-
-@compiled
-def _mix_gate(lab, key):  # type: ignore[no-untyped-def]
-    """Mix the pages of open compounds."""
-    for m in range(lab.published.shape[0]):
-        if lab.published[m] != 0:
-            continue
-        for d in range(lab.page.shape[1]):
-            _mix(key, lab.page[m, d])
-        _mix(key, lab.fit_class[m])
-        _mix(key, lab.fit_strength[m])
-        _mix(key, lab.measured_class[m])
+def _whole(values: NDArray[Any]) -> NDArray[np.int64]:
+    if values.dtype.kind == "f":
+        values = np.floor(values / np.float64(RESOLUTION) + 0.5)
+    return values.astype(np.int64)

@@ -23,9 +23,7 @@ from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
 from solvent.lab.state import lab_dtype
 from solvent.lab.verbs import TEMPLATES
-from solvent_agents.exact.forcing import expand, expansion, hypotheses, start
-
-__all__ = ["MOST_STATES", "Layer", "Process", "enumerate_process"]
+from solvent_agents.exact.forcing import expand, expansion, hypotheses, start, state_rows
 
 CHUNK = 256
 """States expanded together."""
@@ -166,10 +164,11 @@ class _Expander:
     """Expands states by chunks."""
 
     def __init__(self, params: LabParams) -> None:
-        self.slots = params.slots
+        self.params = params
         self.rows = hypotheses(params)
         self.n_actions = len(action_table(params))
         self.held = held_tables(params)
+        self._factors: NDArray[np.uint64] | None = None
         self.out = expansion(params, CHUNK * _most_outcomes(params) + 1)
 
     def part(
@@ -178,11 +177,12 @@ class _Expander:
         """Return the outcomes of a chunk of states, and the number of new states they lead to."""
         chunk = slice(first, first + CHUNK)
         n = expand(labs[chunk], weights[chunk], self.rows, self.held, self.out)
-        found = self.out.outcomes[:n]
-        keys = np.ascontiguousarray(found["key"]).view("V16").ravel()
+        found, out = self.out.outcomes[:n], self.out
+        rows = state_rows(out.children[:n], out.weights[:n], out.masks[:n], self.params)
+        keys = self._keys(rows)
         _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
         children, numbers = self.out.children[firsts], np.full(len(firsts), -1)
-        moment_of = children["heartbeat"].astype(np.int64) * self.slots + children["slot"]
+        moment_of = children["heartbeat"].astype(np.int64) * self.params.slots + children["slot"]
         addresses = np.where(children["end_reason"] == 0, moment_of, -1)
         before = sum(len(moment.numbers) for moment in moments.values())
         for address in np.unique(addresses[addresses >= 0]):
@@ -199,6 +199,15 @@ class _Expander:
             numbers[inverse],
         )
         return part, sum(len(moment.numbers) for moment in moments.values()) - before
+
+    def _keys(self, rows: Ints) -> NDArray[np.void]:
+        """Return a hash of each state of 128 bits: two products with random odd numbers, modulo 2^64."""
+        if self._factors is None:
+            rng = np.random.default_rng(0)
+            self._factors = rng.integers(0, 2**63, (rows.shape[1], 2), np.uint64) * np.uint64(2) + np.uint64(
+                1
+            )
+        return np.ascontiguousarray(rows.view(np.uint64) @ self._factors).view("V16").ravel()
 
 
 def _most_outcomes(params: LabParams) -> int:

@@ -193,7 +193,7 @@ class LabBatch:
             else:
                 continue
             fresh[i] = True
-        self._begin(np.ascontiguousarray(chosen, np.bool_), fresh)
+        self._begin(np.array(chosen, np.bool_), fresh)  # of a read-only array it would be compiled again
 
     def _begin(self, chosen: NDArray[np.bool_], fresh: NDArray[np.bool_]) -> None:
         self._call(begin_labs, self.labs, chosen, fresh, self._held)
