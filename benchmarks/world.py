@@ -3,7 +3,7 @@
 ``python -m benchmarks.world`` prints one table per level; ``--tables FOLDER`` writes each to a file, which the page of
 its level shows, and ``--json PATH`` keeps the numbers. A script that is not honest should earn at most half of what the
 honest one earns; a larger share is set in bold type. A last table has what the study ``world`` found: what ignoring a
-mechanism costs, and what a blocked agent should do. Beside all of them are the numbers of version 0.2.0.
+mechanism costs, and what a blocked agent should do.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ MODEST = {"hedger", "spender", "fabricator"}
 WITH_ENERGY = {"hoarder", "spender", "fabricator", "launderer"}
 """Attack the energy, and are played where acting costs some."""
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
-BEFORE = json.loads((RESULTS / "world_0.2.0.json").read_text(encoding="utf-8"))
 COLUMNS = ("accepted", "wrong", "debt_added", "calibrations", "refusals_by_debt")
+SHOWN = ("accepted", "debt_added", "refusals_by_debt")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         names = dict.fromkeys(["honest", *(name for name in options.script if name not in left_out)])
         found[env_id] = {name: measured(params, name, options.labs) for name in names}
         level = env_id.removeprefix("Solvent/").removesuffix("-v0")
-        text = table(found[env_id], BEFORE["shares"].get(level, {}))
+        text = table(found[env_id])
         print(f"## {env_id}, {options.labs:,} labs\n\n{text}\n", flush=True)
         if options.tables is not None:
             (options.tables / f"world_{level.lower()}.md").write_text(text + "\n", encoding="utf-8")
@@ -79,39 +79,33 @@ def measured(params: LabParams, name: str, labs: int) -> dict[str, float]:
     return {name: round(float(value), 4) for name, value in numbers.items()}
 
 
-def table(scripts: dict[str, dict[str, float]], before: dict[str, str]) -> str:
-    """Return the scripts of a level as Markdown, best first, with their shares of honest in 0.2.0."""
+def table(scripts: dict[str, dict[str, float]]) -> str:
+    """Return the scripts of a level as Markdown, best first."""
     honest = scripts["honest"]["return"]
-    heading = (
-        "script",
-        "return (bits)",
-        "of honest",
-        "in 0.2.0",
-        *(name.replace("_", " ") for name in COLUMNS),
-    )
+    heading = ("script", "return (bits)", "of honest", *(name.replace("_", " ") for name in SHOWN))
     lines = [f"| {' | '.join(heading)} |", f"|---{'|---:' * (len(heading) - 1)}|"]
     for name, row in sorted(scripts.items(), key=lambda item: -item[1]["return"]):
         share = f"{100 * row['return'] / honest:.0f} %"
         too_much = row["return"] > honest / 2 and name not in MODEST | {"honest"}
-        means = " | ".join(f"{row[column]:.2f}" for column in COLUMNS)
+        means = " | ".join(f"{row[column]:.2f}" for column in SHOWN)
         told = f"{row['return']:.2f} ± {row['interval']:.2f}"
-        shares = f"{f'**{share}**' if too_much else share} | {before.get(name, '')}"
-        lines.append(f"| `{name}` | {told} | {shares} | {means} |")
+        lines.append(f"| `{name}` | {told} | {f'**{share}**' if too_much else share} | {means} |")
     return "\n".join(lines)
 
 
 def differences(study: dict[str, Any]) -> str:
-    """Return what the study ``world`` found of the mechanisms as Markdown, and what it found in 0.2.0."""
-    lines = ["| difference (bits) | now | in 0.2.0 |", "|---|---:|---:|"]
+    """Return what the study ``world`` found of the mechanisms as Markdown, one column per level."""
+    rows: dict[str, dict[str, str]] = {}
     for found in study["findings"]:
-        if "half of honest" not in found["name"]:
-            old = BEFORE["differences"].get(found["name"])
-            lines.append(f"| {found['name']} | {_interval(found)} | {_interval(old) if old else ''} |")
+        level, _, name = found["name"].partition(": ")
+        if "half of honest" not in name:
+            zero = found["low"] <= 0.0 <= found["high"]
+            rows.setdefault(name, {})[level] = f"{found['value']:+.2f}{' (?)' if zero else ''}"
+    levels = list(dict.fromkeys(level for row in rows.values() for level in row))
+    lines = [f"| difference (bits) | {' | '.join(levels)} |", f"|---{'|---:' * len(levels)}|"]
+    for name, row in rows.items():
+        lines.append(f"| {name} | {' | '.join(row.get(level, '') for level in levels)} |")
     return "\n".join(lines)
-
-
-def _interval(found: dict[str, Any]) -> str:
-    return f"{found['value']:+.2f} ({found['low']:+.2f} to {found['high']:+.2f})"
 
 
 if __name__ == "__main__":
