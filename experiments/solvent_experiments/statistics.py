@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,27 +32,17 @@ NOTHING = Interval(np.nan, np.nan, np.nan)
 """Where there is nothing to measure."""
 
 
-@dataclass(frozen=True)
-class Bootstrap:
-    """Settings of a percentile bootstrap: number of resamples, confidence level and seed."""
-
-    repetitions: int = 2000
-    confidence: float = 0.95
-    seed: int = 0
-
-    def interval(self, value: float, draws: Floats) -> Interval:
-        """Return ``value`` with the interval of its draws."""
-        tail = 100 * (1 - self.confidence) / 2
-        low, high = np.percentile(draws, (tail, 100 - tail))
-        return Interval(value, float(low), float(high))
-
-    def defined(self, value: float, draws: Floats) -> Interval:
-        """Return ``value`` with the interval of the draws that are not NaN; NaN if all are."""
-        draws = draws[~np.isnan(draws)]
-        return self.interval(value, draws) if len(draws) else NOTHING
+REPETITIONS = 2000
+"""Resamples of a bootstrap."""
 
 
-BOOTSTRAP = Bootstrap()
+def _interval(value: float, draws: Floats) -> Interval:
+    """Return ``value`` with the 95 % interval of the draws that are not NaN; NaN if all are."""
+    draws = draws[~np.isnan(draws)]
+    if not len(draws):
+        return NOTHING
+    low, high = np.percentile(draws, (2.5, 97.5))
+    return Interval(value, float(low), float(high))
 
 
 def interquartile_mean(scores: Any, axis: int | None = None) -> Any:
@@ -65,7 +54,7 @@ def interquartile_mean(scores: Any, axis: int | None = None) -> Any:
     return trim_mean(np.asarray(scores, np.float64), 0.25, axis)
 
 
-def interval(groups: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
+def interval(groups: Sequence[Any], repetitions: int = REPETITIONS) -> Interval:
     """Return the interquartile mean of all scores; its interval resamples groups and the scores within each.
 
     The scores are sorted once, and a resample only counts them.
@@ -73,12 +62,12 @@ def interval(groups: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interva
     sizes = _sizes(groups)
     if not sizes or min(sizes) == 0:
         raise ValueError(f"groups: got sizes {sizes}; allowed: at least one group, none empty")
-    return bootstrap.interval(*_middle_draws(groups, bootstrap))
+    return _interval(*_middle_draws(groups, repetitions=repetitions))
 
 
-def mean_interval(groups: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
+def mean_interval(groups: Sequence[Any], repetitions: int = REPETITIONS) -> Interval:
     """Return the mean with the same interval, for counts and shares, whose middle half says little."""
-    return bootstrap.interval(*_mean_draws(groups, bootstrap))
+    return _interval(*_mean_draws(groups, repetitions=repetitions))
 
 
 def difference(
@@ -87,7 +76,6 @@ def difference(
     *,
     middle: bool = False,
     paired: bool = False,
-    bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Interval:
     """Return the mean of ``second`` minus that of ``first``, each resampled independently as in ``interval``.
 
@@ -95,16 +83,16 @@ def difference(
     in the same order, and the same ones are drawn for both: only the groups are resampled independently.
     """
     of = _middle_draws if middle else _mean_draws
-    a, draws_a = of(first, bootstrap, together=paired)
-    b, draws_b = of(second, bootstrap, stream=1, together=paired)
-    return bootstrap.interval(b - a, draws_b - draws_a)
+    a, draws_a = of(first, together=paired)
+    b, draws_b = of(second, stream=1, together=paired)
+    return _interval(b - a, draws_b - draws_a)
 
 
-def ratio(first: Sequence[Any], second: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
+def ratio(first: Sequence[Any], second: Sequence[Any]) -> Interval:
     """Return the interquartile mean of ``first`` over that of ``second``, paired as in ``difference``."""
-    a, draws_a = _middle_draws(first, bootstrap, together=True)
-    b, draws_b = _middle_draws(second, bootstrap, stream=1, together=True)
-    return bootstrap.interval(a / b, draws_a / draws_b)
+    a, draws_a = _middle_draws(first, together=True)
+    b, draws_b = _middle_draws(second, stream=1, together=True)
+    return _interval(a / b, draws_a / draws_b)
 
 
 def share_above(first: Sequence[Any], second: Sequence[Any]) -> float:
@@ -112,9 +100,9 @@ def share_above(first: Sequence[Any], second: Sequence[Any]) -> float:
     return float(np.mean([[mine > other for other in second] for mine in first]))
 
 
-def share_interval(parts: Sequence[Any], wholes: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
+def share_interval(parts: Sequence[Any], wholes: Sequence[Any], repetitions: int = REPETITIONS) -> Interval:
     """Return the sum of ``parts`` over that of ``wholes`` with the same interval; NaN if the wholes sum to 0."""
-    return bootstrap.defined(*_share_draws((parts, wholes), bootstrap))
+    return _interval(*_share_draws((parts, wholes), repetitions=repetitions))
 
 
 def share_difference(
@@ -122,16 +110,15 @@ def share_difference(
     second: tuple[Sequence[Any], Sequence[Any]],
     *,
     paired: bool,
-    bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Interval:
     """Return the share of ``second`` minus that of ``first``, each ``(parts, wholes)`` by training seed.
 
     With ``paired``, both have the same seeds, which are resampled together. The result is NaN if a whole is 0.
     """
     if paired:
-        return bootstrap.defined(*_paired_draws(first, second, bootstrap))
-    (a, draws_a), (b, draws_b) = _share_draws(first, bootstrap), _share_draws(second, bootstrap, stream=1)
-    return bootstrap.defined(b - a, draws_b - draws_a)
+        return _interval(*_paired_draws(first, second))
+    (a, draws_a), (b, draws_b) = _share_draws(first), _share_draws(second, stream=1)
+    return _interval(b - a, draws_b - draws_a)
 
 
 def performance_profile(scores: Any, thresholds: Any) -> Floats:
@@ -154,41 +141,43 @@ def _pooled(groups: Sequence[Any]) -> Floats:
 
 
 def _middle_draws(
-    groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0, *, together: bool = False
+    groups: Sequence[Any], *, stream: int = 0, together: bool = False, repetitions: int = REPETITIONS
 ) -> tuple[float, Floats]:
     pooled = _pooled(groups)
     order = np.argsort(pooled, kind="stable")
     draws = [
         _trimmed_means(pooled[order], counts[:, order])
-        for counts in _counts(_sizes(groups), bootstrap, stream, together=together)
+        for counts in _counts(_sizes(groups), stream, together=together, repetitions=repetitions)
     ]
     return interquartile_mean(pooled), np.concatenate(draws)
 
 
 def _mean_draws(
-    groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0, *, together: bool = False
+    groups: Sequence[Any], *, stream: int = 0, together: bool = False, repetitions: int = REPETITIONS
 ) -> tuple[float, Floats]:
     pooled = _pooled(groups)
     draws = [
         counts @ pooled / counts.sum(axis=1)
-        for counts in _counts(_sizes(groups), bootstrap, stream, together=together)
+        for counts in _counts(_sizes(groups), stream, together=together, repetitions=repetitions)
     ]
     return float(pooled.mean()), np.concatenate(draws)
 
 
 def _share_draws(
-    share: tuple[Sequence[Any], Sequence[Any]], bootstrap: Bootstrap, stream: int = 0
+    share: tuple[Sequence[Any], Sequence[Any]], *, stream: int = 0, repetitions: int = REPETITIONS
 ) -> tuple[float, Floats]:
     """Return the share and its resamples; NaN where the whole is 0."""
     part, whole = map(_pooled, share)
-    draws = [_share(counts @ part, counts @ whole) for counts in _counts(_sizes(share[0]), bootstrap, stream)]
+    draws = [
+        _share(counts @ part, counts @ whole)
+        for counts in _counts(_sizes(share[0]), stream, repetitions=repetitions)
+    ]
     return float(_share(part.sum(), whole.sum())), np.concatenate(draws) if draws else np.empty(0)
 
 
 def _paired_draws(
     first: tuple[Sequence[Any], Sequence[Any]],
     second: tuple[Sequence[Any], Sequence[Any]],
-    bootstrap: Bootstrap,
 ) -> tuple[float, Floats]:
     """Return the difference of two shares and its resamples; each group holds a seed's episodes of both."""
 
@@ -206,7 +195,7 @@ def _paired_draws(
     value = float(_share(part_b.sum(), whole_b.sum()) - _share(part_a.sum(), whole_a.sum()))
     draws = [
         _share(counts @ part_b, counts @ whole_b) - _share(counts @ part_a, counts @ whole_a)
-        for counts in _counts(sizes, bootstrap)
+        for counts in _counts(sizes)
     ]
     return value, np.concatenate(draws)
 
@@ -217,7 +206,7 @@ def _share(part: Any, whole: Any) -> Any:
 
 
 def _counts(
-    sizes: Sequence[int], bootstrap: Bootstrap, stream: int = 0, *, together: bool = False
+    sizes: Sequence[int], stream: int = 0, *, together: bool = False, repetitions: int = REPETITIONS
 ) -> Iterator[Floats]:
     """Yield how often each pooled score was drawn, in chunks of shape ``(repetitions, sum(sizes))``.
 
@@ -225,15 +214,15 @@ def _counts(
     """
     if together and len(set(sizes)) > 1:
         raise ValueError(f"groups: got sizes {list(sizes)}; allowed: the same episodes in each")
-    rng = np.random.default_rng(bootstrap.seed + stream)
+    rng = np.random.default_rng(stream)
     together = together or len(sizes) == 1
     total = sum(sizes)
     step = max(1, CHUNK // max(1, total))
-    for first in range(0, bootstrap.repetitions, step):
-        rows = min(step, bootstrap.repetitions - first)
+    for first in range(0, repetitions, step):
+        rows = min(step, repetitions - first)
         times = rng.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), size=rows)
         if together:
-            episodes = _episode_counts(sizes[0], bootstrap)[first : first + rows, None]
+            episodes = _episode_counts(sizes[0], repetitions)[first : first + rows, None]
             yield np.multiply(times[:, :, None], episodes, dtype=float).reshape(rows, total)
             continue
         counts = np.empty((rows, total))
@@ -249,10 +238,10 @@ def _counts(
 
 
 @functools.lru_cache(maxsize=2)
-def _episode_counts(size: int, bootstrap: Bootstrap) -> NDArray[np.int16]:
+def _episode_counts(size: int, repetitions: int) -> NDArray[np.int16]:
     """Return how often each of ``size`` episodes was drawn, shape ``(repetitions, size)``."""
-    rng = np.random.default_rng([bootstrap.seed, size])
-    drawn = (rng.integers(0, size, size) for _ in range(bootstrap.repetitions))
+    rng = np.random.default_rng([0, size])
+    drawn = (rng.integers(0, size, size) for _ in range(repetitions))
     return np.stack([np.bincount(row, minlength=size).astype(np.int16) for row in drawn])
 
 

@@ -13,12 +13,11 @@ from solvent import LabParams
 from solvent_experiments.config import environment_params
 from solvent_experiments.console import visible
 from solvent_experiments.folder import Columns, RunFolder, groups_of, read_parquet, select
-from solvent_experiments.statistics import Bootstrap
 from solvent_experiments.summary import Row, read_rows
 
 BINS = 30
-DRAWS = Bootstrap(400)
-"""The bootstrap of curves, which have an interval at every point."""
+DRAWS = 400
+"""Resamples for curves, which have an interval at every point."""
 
 
 @dataclass(frozen=True)
