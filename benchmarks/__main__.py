@@ -227,7 +227,7 @@ def learning() -> Iterator[Row]:
 
 
 def quickstart() -> Iterator[Row]:
-    """Time the quickstart in a folder of its own."""
+    """Time the quickstart in its own folder."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
             sys.executable,

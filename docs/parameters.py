@@ -39,7 +39,7 @@ def parameters_page() -> str:
 
 
 def _groups(path: str, group: ParamGroup) -> Iterator[tuple[str, ParamGroup]]:
-    """Yield every group with settings of its own, depth first."""
+    """Yield every group with its own settings, depth first."""
     fields = dataclasses.fields(group)  # type: ignore[arg-type]
     if any(field.metadata for field in fields):
         yield path, group

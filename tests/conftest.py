@@ -1,4 +1,4 @@
-"""One setting for all tests: a machine without screen, one thread a process, examples that repeat.
+"""One setting for all tests: a machine without screen, one thread per process, examples that repeat.
 
 The environment variables are set before anything that reads them is imported, so this file imports
 neither numba nor the packages under test.

@@ -1,4 +1,4 @@
-"""Agents that play Solvent, one agent a file: scripts, planners, the exact solution, and learners.
+"""Agents that play Solvent, one agent per file: scripts, planners, the exact solution, and learners.
 
 The learned ones are in ``solvent_agents.learning.learned`` and need the extra ``agents``.
 """

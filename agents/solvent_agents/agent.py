@@ -28,7 +28,7 @@ Actions = NDArray[np.int64]
 class Agent(Protocol):
     """Chooses actions. Agents keep no memory of an episode: the observation carries it.
 
-    An agent is made for the parameters of a lab and a seed of its own (``AGENTS[name](params, seed)``),
+    An agent is made for the parameters of a lab and its own seed (``AGENTS[name](params, seed)``),
     plays any number of labs with these parameters, and sees nothing but what ``act`` is given.
     """
 

@@ -1,4 +1,4 @@
-"""Every agent that needs no training, by name: ``PLAYERS[name](params, seed)``; and classes of one's own."""
+"""Every agent that needs no training, by name: ``PLAYERS[name](params, seed)``; and users' classes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["AGENTS", "OWN", "PLAYERS", "YARDSTICKS", "find_agent", "try_agent"]
 MakesAgent = Callable[[LabParams, int], Agent]
 
 OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
-"""How a class of one's own is written: ``my_module:MyAgent``."""
+"""How a user's class is written: ``my_module:MyAgent``."""
 
 AGENTS: Mapping[str, MakesAgent] = MappingProxyType(
     {
@@ -50,8 +50,8 @@ def find_agent(name: str, folder: Path | None = None) -> MakesAgent:
         folder: searched for the module before the Python path; by default the working directory.
 
     Raises:
-        ParamError: the name is unknown, or the module or its class can't be had. What is returned raises it if the
-            class can't be made or is no ``Agent``.
+        ParamError: the name is unknown, or the module or its class can't be loaded. What is returned raises it if the
+            class can't be made or is not an ``Agent``.
     """
     if name in PLAYERS:
         return PLAYERS[name]
@@ -88,7 +88,7 @@ def _module(name: str, folder: Path) -> ModuleType:
         raise ParamError("", f"{name}: can't be imported, {_line(error)}") from error
     finally:
         sys.path.remove(str(folder))
-        if str(folder) not in sys.path:  # for later imports of its own; last, so that it hides no package
+        if str(folder) not in sys.path:  # for the module's later imports; last, so that it hides no package
             sys.path.append(str(folder))
     path = folder.joinpath(*name.split("."))
     beside = [file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()]

@@ -1,7 +1,7 @@
 """Rollout: one episode per seed, and the record of each.
 
 Lab ``i`` is seeded with ``seeds[i]`` and plays its first episode; labs that have ended wait while the
-others of their batch go on. The result does not depend on the batch's size.
+others of their batch continue. The result does not depend on the batch's size.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ OnStep = Callable[[LabVectorEnv, NDArray[np.bool_], NDArray[np.bool_]], None]
 
 @runtime_checkable
 class DrawsLots(Protocol):
-    """An agent with random choices of its own. It is told the labs' seeds, so that they don't depend on the batch."""
+    """An agent that makes random choices. It is told the labs' seeds, so that they don't depend on the batch."""
 
     def start(self, lab_seeds: Sequence[int]) -> None:
         """Begin episodes in labs with these seeds, one a row."""

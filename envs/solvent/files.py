@@ -169,7 +169,7 @@ def read_records(path: _Path, kind: type[R]) -> Iterator[R]:
 def append_records(path: _Path, records: Iterable[BaseModel]) -> None:
     """Append records to ``path`` as JSON lines, all of them or none. A missing file is created.
 
-    If the last line is unfinished, as after a full disk, the first record starts on a line of its own.
+    If the last line is unfinished, as after a full disk, the first record starts on a new line.
 
     Raises:
         OSError: the file can't be written.

@@ -28,7 +28,7 @@ MOST_YAML, MOST_JSON = 2**20, 2**24  # bytes
 MOST_VALUES, DEEPEST = 50_000, 32
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 OF_A_RUN = re.compile(r"figures|.*\.(html|json|parquet|yaml)", re.IGNORECASE)
-ALLOWED_NAME = "a name of its own, of letters, digits, '.', '_', '-', that no file of a run could have"
+ALLOWED_NAME = "an unused name, of letters, digits, '.', '_', '-', that no file of a run could have"
 SEED_LIMIT = 2**32
 MOST_SEEDS = 10_000
 
@@ -129,7 +129,7 @@ class Evaluation(_Strict):
     first_seed: Seed = 10_000
     # Number of first episodes whose actions are traced and whose events go into ledgers.
     trace_episodes: Annotated[int, Field(ge=0, le=100_000, strict=True)] = 200
-    # Makes other seeds of these, which nobody can practise with who doesn't know it.
+    # Makes other seeds of these, so that nobody who lacks it can practise.
     salt: str = ""
 
     @property

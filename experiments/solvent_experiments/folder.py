@@ -117,7 +117,7 @@ class RunFolder:
                 raise ConfigError(said, file=self.root)
         elif any(path.name != ".lock" for path in self.root.iterdir()):
             raise ConfigError(
-                "is not empty and no run; allowed: another --out, or --fresh to move it aside", file=self.root
+                "is not empty and not a run; allowed: another --out, or --fresh to move it aside", file=self.root
             )
         text = yaml.safe_dump(experiment.model_dump(), sort_keys=False, allow_unicode=True, width=110)
         if not self.config.exists() or self.config.read_text(encoding="utf-8") != text:
@@ -278,7 +278,7 @@ def read_parquet(path: Path) -> Columns:
     from pyarrow import parquet
 
     try:
-        # Not `read_table`: a thread of its own that still holds the file when the process ends aborts it.
+        # Not `read_table`: its thread, if it still holds the file when the process ends, aborts it.
         with parquet.ParquetFile(path, page_checksum_verification=True) as reader:
             table = reader.read(use_threads=False)
     except (OSError, ValueError) as error:

@@ -2,7 +2,7 @@
 
     sweep: {debt.threshold: [1.0, 2.0, 4.0]}
 
-Every run lies in a folder of its own below the sweep's, so whatever reads a run reads it.
+Every run has its own folder below the sweep's, so every command that reads a run can read it.
 """
 
 from __future__ import annotations

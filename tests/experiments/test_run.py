@@ -92,7 +92,7 @@ def test_another_config_is_refused_or_moved_aside(scripts: Path, tmp_path: Path)
     assert len(list(tmp_path.glob("run-before-*"))) == 1
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").touch()
-    call("run", scripts, "--out", tmp_path / "mine").refused("is not empty and no run")
+    call("run", scripts, "--out", tmp_path / "mine").refused("is not empty and not a run")
 
 
 @pytest.mark.usefixtures("here")

@@ -7,7 +7,7 @@ level, ``prompt.py`` the system prompt.
 
 A call that the lab has no action for takes no time. It returns a text with what is allowed and is counted; after
 ``MOST_INVALID`` of them the lab rests to its end. Calls after the end are answered and not counted. ``get_reward``
-rests the lab to its end as well, so that debt is settled: leaving is no way out. A value outside the vocabulary is
+rests the lab to its end as well, so that debt is settled: leaving is not a way out. A value outside the vocabulary is
 never replaced by the nearest one.
 
 A call about a compound may state a belief: a class and its probability. It is recorded and changes nothing.

@@ -92,7 +92,7 @@ def lab(
 
 @solver
 def play(env: str, beliefs: bool = True, salt: str = "") -> Solver:
-    """Return a solver that plays the episode of a sample's seed at a desk of its own."""
+    """Return a solver that plays the episode of a sample's seed at its own desk."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         desk = Desk(env, beliefs=beliefs)

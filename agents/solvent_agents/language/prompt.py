@@ -155,7 +155,7 @@ def _energy_rules(params: LabParams) -> dict[str, str]:
     }
     factors = ", ".join(f"{when} ×{factor:g}" for when, factor in raising.items() if factor > 1.0)
     leak = f", {100.0 * energy.leak:g} % leaks" if energy.leak else ""
-    income = f"{energy.start:g} at first, +{energy.regeneration:g} an hour"
+    income = f"{energy.start:g} at first, +{energy.regeneration:g} per hour"
     told = {
         "energy": f"Acting costs energy: {income}, at most {energy.cap:g}{leak}.",
         "slots": f"A heartbeat is an hour with up to {energy.slots} actions. Rest or a refusal ends it.",

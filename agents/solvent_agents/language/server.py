@@ -1,6 +1,6 @@
 """The desk as a server of the Model Context Protocol, over stdio or streamable HTTP: an episode per session.
 
-A session has a desk of its own. ``start_episode`` begins its one episode, ``finish`` rests the lab to its end and
+A session has its own desk. ``start_episode`` begins its one episode, ``finish`` rests the lab to its end and
 returns the score; the tools between them are those of ``tools.schemas``. The system prompt is the server's
 instructions, and a prompt for clients that leave instructions out. Calls that the desk refuses are errors of the
 protocol's tools (``isError``), counted and capped as everywhere; after ``MOST_TURNS`` calls the lab rests to its end.

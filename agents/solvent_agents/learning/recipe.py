@@ -39,7 +39,7 @@ class Recipe(Rewards):
 
     algorithm: str
     n_timesteps: int = Field(ge=1, le=10**12)  # environment steps in all
-    # Steps between evaluations on labs of their own; the best policy is kept. None: the last policy.
+    # Steps between evaluations on separate labs; the best policy is kept. None: the last policy.
     evaluate_every: int | None = Field(default=None, ge=1)
     n_envs: int = Field(default=256, ge=1, le=2**20)  # labs stepped together
     policy: Literal["SharedPolicy", "MlpPolicy"] = "SharedPolicy"  # DQN and QRDQN have only the other

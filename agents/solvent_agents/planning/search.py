@@ -41,7 +41,7 @@ WORTHLESS = -0.5
 
 @compiled
 def plan_actions(labs, keys, game, limits, records, actions):  # type: ignore[no-untyped-def]
-    """Plan in each lab that goes on, and write what to do into ``actions``.
+    """Plan in each lab that has not ended, and write what to do into ``actions``.
 
     Args:
         labs: records, shape ``(n,)``.

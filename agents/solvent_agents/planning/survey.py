@@ -181,7 +181,7 @@ def best_claims(found: Survey, licence_worth: float, debt_worth: float) -> Ints:
 
 @compiled
 def _run_plates(labs, held, verbs, scales, scratch, rows):  # type: ignore[no-untyped-def]
-    """Run a plate a heartbeat in every lab, always with a full budget, and write its result into ``rows``."""
+    """Run one plate per heartbeat in every lab, always with a full budget, and write its result into ``rows``."""
     quality, right, wrong = scales
     uniforms, steps, row, evidence = scratch
     tables = held[0]

@@ -65,7 +65,7 @@ EXPECTED, HIGHEST, LOWEST, SURFING, ONE_ABOVE = range(5)
 WORTHWHILE, BLOCKED_ONLY, NO_CALIBRATION = range(3)
 """When it calibrates."""
 BEST_PLATE, SCREENS, NO_REPEAT, SCREEN_ONCE = range(4)
-"""Which plates it runs: the best, screens alone, screens that are no repetition, or one screen of each compound."""
+"""Which plates it runs: the best, screens alone, screens that are not repetitions, or one screen of each compound."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Constants:
     licence_worth: float  # of a bit of licence, when it claims
     debt_worth: float  # of a bit of debt, when it claims
     well_price: float  # of a well, when those left are `usual_wells` for each heartbeat left
-    usual_wells: float  # wells a heartbeat
+    usual_wells: float  # wells per heartbeat
     scarcity: float  # power with which the price rises as wells get short
     repay_worth: float  # of a bit repaid
     learn_worth: float  # of a bit learnt about an instrument that stays for a whole lot

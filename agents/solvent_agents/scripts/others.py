@@ -1,4 +1,4 @@
-"""Scripts that are no variant of the honest one: random play, rest, calibrating for ever, and filling every slot."""
+"""Scripts that are not variants of the honest one: random play, rest, calibrations alone, and filling every slot."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     | `calibration` | 24 | calibration: 8 readouts of 3 vehicle wells |
     | `screen` | 8 | a compound at 2 doses, 4 wells each, with a claim in bits |
     | `dose_response` | 48 | a compound at 8 doses, 6 wells each, with a claim in bits |
-    | `publish_public` | 0 | publishes a compound's most probable class at a confidence, once a compound |
+    | `publish_public` | 0 | publishes a compound's most probable class at a confidence, once per compound |
 
     ## Observation space
     ``Box(-1, 1, (n,), float32)``; ``observation_fields`` names the elements. By default 134:

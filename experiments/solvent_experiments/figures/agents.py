@@ -86,7 +86,7 @@ def honesty(run: RunData) -> Figure:
 
 
 def claims(run: RunData) -> Figure | None:
-    """Draw, for each claim that an agent makes, the mean gain and its range; on the diagonal claims are borne out."""
+    """Draw, for each claim that an agent makes, the mean gain and its range; on the diagonal gains equal claims."""
     explored = {}
     for agent in run.agents:
         traces = run.traces_of(agent)

@@ -1,4 +1,4 @@
-"""Learnt claims: are they borne out, and do they get more careful as debt rises?
+"""Learnt claims: do gains reach them, and do they get more careful as debt rises?
 
 Each claim is located in the distribution of the gain under the visible belief (``records``): its *quantile* is 0.5 for
 a claim of the median. By the newsvendor's argument the best quantile falls as debt gets dearer. A learner under
