@@ -37,8 +37,8 @@ test test-all: .venv/.installed-dev
 test: ## all but the slow tests
 test-all: ## every test, as the continuous integration runs them
 
-lint: .venv/.installed-dev ## ruff's rules, and the one format
-	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+lint: .venv/.installed-dev ## ruff's rules, the one format, plain English
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/python tests/english.py
 format: .venv/.installed-dev ## rewrite the sources in the one format
 	$(BIN)/ruff check --select I --fix . && $(BIN)/ruff format .
 types: .venv/.installed-dev ## mypy, strict

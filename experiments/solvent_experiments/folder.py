@@ -117,7 +117,8 @@ class RunFolder:
                 raise ConfigError(said, file=self.root)
         elif any(path.name != ".lock" for path in self.root.iterdir()):
             raise ConfigError(
-                "is not empty and not a run; allowed: another --out, or --fresh to move it aside", file=self.root
+                "is not empty and not a run; allowed: another --out, or --fresh to move it aside",
+                file=self.root,
             )
         text = yaml.safe_dump(experiment.model_dump(), sort_keys=False, allow_unicode=True, width=110)
         if not self.config.exists() or self.config.read_text(encoding="utf-8") != text:

@@ -56,7 +56,7 @@ class Table:
                 overflow="fold" if wraps else "ellipsis",
             )
         for row in self.rows:
-            # Before the console escapes again: the width of a column counts what is shown, and a newline is not a new row.
+            # Before the console escapes again: a column is as wide as what is shown, and a newline is not a new row.
             drawn.add_row(*(Text(visible(cell)) for cell in row))
         return drawn
 

@@ -217,7 +217,7 @@ class Desk:
             compound: Name of the compound.
 
         Returns:
-            Its readouts, its sentences and its belief, as far as they are shown.
+            Its readouts, its sentences and its belief, if they are shown.
         """
         names = self._params.assay.compounds
         if compound not in names:

@@ -56,8 +56,8 @@ def use(desk: Desk, name: str, arguments: Any) -> str:
     """Call a tool by name, as a model asks for it, and return its text.
 
     An unknown tool and arguments that it doesn't have are invalid calls, as are values outside the vocabulary. Servers
-    differ in how they write what a model means: null, empty text and none mean no arguments, JSON may come as text, null
-    leaves an optional argument out, and a number as text is that number.
+    differ in how they write what a model means: null, empty text and none mean no arguments, JSON may come as text,
+    null leaves an optional argument out, and a number as text is that number.
     """
     if name not in desk._choices:
         return desk._refuse(str(name), {}, "tool", name, desk._choices)

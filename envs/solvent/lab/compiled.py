@@ -52,8 +52,8 @@ os.register_at_fork(after_in_child=lambda: setattr(global_compiler_lock, "_lock"
 def sources_digest(package: str) -> str:
     """Return a hash of the lab's sources and of those of compiled code in a package.
 
-    Numba renews a cached function when the time of its own file changes. That misses a rule in another file that the
-    function calls, and an edited file that arrives with an older time.
+    Numba renews a cached function when the time of the file that defines it changes. That misses a rule in another file
+    that the function calls, and an edited file that arrives with an older time.
     """
     digest, lab = hashlib.sha256(), Path(__file__).parent
     others = Path(sys.modules[package].__file__ or "").parent.rglob("*.py")

@@ -1,0 +1,60 @@
+"""Find phrases that plain English words differently: ``python tests/english.py``.
+
+It reads documentation and sources. A space in a pattern also stands for the marks where a string or comment wraps.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("docs", "envs", "agents", "experiments", "benchmarks", "examples")
+MEASURE = (
+    "bits|wells|actions|plates?|labs|rows?|lines?|uniforms?|findings|refusals|steps|seeds|sentences|threads?"
+)
+UNIT = (
+    "episode|run|step|seed|heartbeat|lab|compound|level|page|row|hour|process|file|claim|readout|runner|group"
+)
+
+PATTERNS = {
+    "per, not a": rf"(\b({MEASURE}|once|twice|one [a-z]+|\d)|\}}) an? ({UNIT})\b",
+    "is not a": r"(?<!\bthere\s)\b(is|are|was|were|or is) no (?!longer|more|less)[`\w]+",
+    "who without antecedent": r"([.;]|, and|, or)\s+who\s+[a-z]+s\b",
+    "regardless of": r"\bwhatever ((becomes|became|comes|came) of|it came to)\b",
+    "compared with": r"\b(held|hold|holds) against\b",
+    "for lack of": r"\bfor want of\b",
+    "its own": r"\bof (its|their|one's|his|her) own\b",
+    "continues": r"\b(goes|went) on\b",
+    "as long as it": r"\bas far as (it|they)\b",
+    "than is needed": r"\bthan (it|they) may be\b",
+    "worthwhile, supported": r"\bworth (its|their) while\b|\b(borne|bears?) out\b",
+}
+EXCEPTIONS: dict[tuple[str, str], str] = {}  # file and words of a hit that stays -> why
+NOT_YET = (
+    r"docs/((gate|adequacy|energy|debt|review_desk|leaderboard|studies|sources|parameters|start)\.md|results)"
+    r"|envs/solvent/(gate|adequacy|energy|debt)/|experiments/solvent_experiments/(instruments|desk)/"
+)
+"""TO BE REMOVED with its use below: files whose words are being rewritten elsewhere."""
+
+
+def main() -> str | None:
+    """Return a line ``file:line: what to write instead: the words`` for each hit."""
+    files = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.*"))]
+    hits = []
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *files):
+        name = path.relative_to(ROOT).as_posix()
+        if path.suffix not in {".md", ".py"} or re.match(NOT_YET, name):
+            continue
+        text = path.read_text(encoding="utf-8")
+        for instead, pattern in PATTERNS.items():
+            for hit in re.finditer(pattern.replace(" ", r"[\s#\"]+"), text, re.IGNORECASE):
+                line, words = text.count("\n", 0, hit.start()) + 1, " ".join(hit[0].split())
+                if (name, words) not in EXCEPTIONS:
+                    hits.append(f"{name}:{line}: {instead}: {words}")
+    return "\n".join(hits) or None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
