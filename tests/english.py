@@ -19,7 +19,7 @@ UNIT = (
 )
 
 PATTERNS = {
-    "per, not a": rf"(\b({MEASURE}|once|twice|one [a-z]+|\d)|\}}) an? ({UNIT})\b",
+    "per, not a": rf"(\b({MEASURE}|once|twice|one|one [a-z]+|\d)|\}}) an? ({UNIT})\b",
     "is not a": r"(?<!\bthere\s)\b(is|are|was|were|or is) no (?!longer|more|less)[`\w]+",
     "who without antecedent": r"([.;]|, and|, or)\s+who\s+[a-z]+s\b",
     "regardless of": r"\bwhatever ((becomes|became|comes|came) of|it came to)\b",

@@ -61,7 +61,7 @@ class ReadsNotebook(Protocol):
 
 @runtime_checkable
 class TakesTime(Protocol):
-    """An agent that takes long over a decision, so that small batches keep it busy."""
+    """An agent whose decisions take long, so that small batches keep it busy."""
 
     labs_at_once: int
 

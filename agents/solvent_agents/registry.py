@@ -43,7 +43,7 @@ PLAYERS: Mapping[str, MakesAgent] = MappingProxyType({**AGENTS, **YARDSTICKS})
 
 
 def find_agent(name: str, folder: Path | None = None) -> MakesAgent:
-    """Return what makes an agent from parameters and a seed.
+    """Return the factory of an agent: a function of parameters and a seed.
 
     Args:
         name: a name in ``PLAYERS``, or ``MODULE:CLASS``.

@@ -70,7 +70,7 @@ class DrawsLots(Protocol):
     """An agent that makes random choices. It is told the labs' seeds, so that they don't depend on the batch."""
 
     def start(self, lab_seeds: Sequence[int]) -> None:
-        """Begin episodes in labs with these seeds, one a row."""
+        """Begin episodes in labs with these seeds, one per row."""
         ...
 
 

@@ -131,7 +131,7 @@ _TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 
 
 def _no_constant(text: str) -> NoReturn:
-    raise ValueError(f"got {text}, no finite number")
+    raise ValueError(f"got {text}, not a finite number")
 
 
 def _no_double(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -255,7 +255,7 @@ def play(
 ) -> None:
     """Run the lab yourself in the terminal, or watch an agent run it.
 
-    Choose by number or word, such as `screen etoposide 0.5`. `?` explains the rule that bites; the end is a debrief.
+    Choose by number or word, such as `screen etoposide 0.5`. `?` explains what blocks now; a debrief ends the game.
 
     Examples:
 
@@ -287,7 +287,7 @@ def solve(
     from solvent_experiments.solve import solve_lab
 
     solve_lab(environment_params(env), out, console=new_console(), quiet=quiet)
-    suggest(f"`solvent evaluate exact honest --env {env}` sets a script beside the optimum.")
+    suggest(f"`solvent evaluate exact honest --env {env}` compares a script with the optimum.")
 
 
 @app.command()

@@ -123,13 +123,13 @@ class Evaluation(_Strict):
     """The evaluation, on the same episodes for all agents."""
 
     episodes: Count = 1000
-    # Number of first episodes that agents play which take long to decide: the planner.
+    # Number of initial episodes for agents that decide slowly: the planner.
     slow_episodes: Count = 400
     # Far from the training seeds; an experiment refuses an overlap.
     first_seed: Seed = 10_000
-    # Number of first episodes whose actions are traced and whose events go into ledgers.
+    # Number of initial episodes whose actions are traced and whose events go into ledgers.
     trace_episodes: Annotated[int, Field(ge=0, le=100_000, strict=True)] = 200
-    # Makes other seeds of these, so that nobody who lacks it can practise.
+    # Secret text that derives other seeds from these, so that nobody can practise on them.
     salt: str = ""
 
     @property

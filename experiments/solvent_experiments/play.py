@@ -25,7 +25,7 @@ from solvent_experiments.config import environment_params, make_agent
 from solvent_experiments.table import Table
 
 WIDTH = 78
-HELP = "? explains the rule that bites, h tells what the honest script would do, q quits"
+HELP = "? explains what blocks now, h tells what the honest script would do, q quits"
 
 
 class Left(Exception):  # noqa: N818 - not an error

@@ -153,7 +153,7 @@ def _draw(folder: RunFolder, shown: Progress) -> None:
 
 
 def one_thread_each() -> None:
-    """Let the processes that follow compute on one thread: more than there are cores is many times slower."""
+    """Let the processes that follow compute on one thread: more threads than cores are many times slower."""
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
 
 
@@ -239,7 +239,7 @@ class _Session:
         try:
             join(self._experiment, self._folder, done)
             self._shown.say(f"first figure, while the others run: {draw(FIRST_FIGURE, self._folder)}")
-        except Exception as error:  # an early picture is not worth the trainings under way
+        except Exception as error:  # an early figure must not stop the trainings
             self._shown.say(f"no first figure: {error}")
 
 

@@ -1,4 +1,4 @@
-"""Playing: by words, by numbers, watched; the rule that bites; a screen of 80 by 24."""
+"""Playing: by words, by numbers, watched; what blocks now; a screen of 80 by 24."""
 
 from __future__ import annotations
 

@@ -278,7 +278,7 @@ def test_a_judges_answer_is_read_or_refused_in_a_line() -> None:
     [
         ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), "nested deeper than"),
         ("[" * 100_000, "nested deeper than"),
-        ('{"a": [1, NaN]}', "got NaN, no finite number"),
+        ('{"a": [1, NaN]}', "got NaN, not a finite number"),
         ('{"a": {"b": 1, "b": 1}}', "a key is given twice"),
         (b'"\xff"', "utf-8"),
         ("", "Expecting value"),

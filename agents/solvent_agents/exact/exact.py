@@ -34,7 +34,7 @@ from solvent_agents.exact.forcing import RESOLUTION
 from solvent_agents.exact.process import Floats, Ints, Layer, Process
 
 SHIPPED = Path(__file__).parent / "solved" / "tiny.npz"
-"""The solution of ``Solvent/Tiny-v0``; `solvent solve` makes it anew."""
+"""The solution of ``Solvent/Tiny-v0``; `solvent solve` recreates it."""
 LARGEST = 2**28  # bytes
 EQUAL = 1e-12
 """Bits by which actions may differ and still be equally good; the first of them is taken."""

@@ -48,7 +48,7 @@ __all__ = ["REMINDERS", "lab", "play", "score_in_bits", "scripted"]
 
 REMINDERS = 2
 FAILURES = 2
-"""Answers without a message in a row that are asked for again."""
+"""Consecutive failures after which the model is asked again."""
 _EPISODE = "episode"
 _DESK: ContextVar[Desk] = ContextVar("desk")
 """The desk of the sample, for scripted agents: they see its lab, of which a model is told in words."""
@@ -186,7 +186,7 @@ def _settled(desk: Desk) -> dict[str, Any]:
 
 
 class Scripted(ModelAPI):
-    """A scripted agent behind the interface of a model, so that the whole way is tried without one."""
+    """A scripted agent behind the interface of a model, so that the whole path can be tested without a model."""
 
     def __init__(self, model_name: str, *args: Any, **kwargs: Any) -> None:
         super().__init__(model_name, *args, **kwargs)

@@ -24,7 +24,7 @@ class Recorded:
         self._actions, self._most = actions, params.most_steps
 
     def start(self, lab_seeds: Sequence[int]) -> None:
-        """Begin the episodes of these seeds, one a row."""
+        """Begin the episodes of these seeds, one per row."""
         self._rows = np.zeros((self._most, len(lab_seeds)), np.int64)
         for row, seed in enumerate(lab_seeds):
             taken = self._actions[seed][: self._most]

@@ -61,7 +61,7 @@ class Planner:
         self._limits = np.array([self.effort.worlds, self.effort.plates, self.effort.findings], np.int64)
 
     def start(self, lab_seeds: Sequence[int]) -> None:
-        """Begin episodes in labs with these seeds, one a row; the planner's own draws depend on them."""
+        """Begin episodes in labs with these seeds, one per row; the planner's own draws depend on them."""
         self._keys = np.array([_key(self.seed, seed) for seed in lab_seeds], np.uint64)
 
     def open(self, notebooks: NDArray[Any]) -> None:

@@ -203,7 +203,7 @@ def play_out(c, budget, rules, desk):  # type: ignore[no-untyped-def]
 
 @compiled
 def list_candidates(lab, usual, mask, effort, rules, candidates):  # type: ignore[no-untyped-def]
-    """Write the actions worth a try, the usual one first; return how many. The mask admits all of them."""
+    """Write the actions worth trying, the usual one first; return how many. The mask admits all of them."""
     tables = rules[0]
     candidates[0] = usual
     n = add(tables.first_action[REST], mask, candidates, 1)

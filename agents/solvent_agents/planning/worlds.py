@@ -34,7 +34,7 @@ from solvent.lab.verbs import Verb
 __all__ = ["HIDDEN", "advance_in_world", "advance_once", "draw_truth", "without_truth"]
 
 HIDDEN = {"key": 0, "episode": 0, "potency": -1, "instrument": -1, "fair": 0, "due_wrong": 0, "wrong": 0}
-"""Hidden fields of a record, and what stands in their place. Key and episode decide all luck to come."""
+"""Hidden fields of a record, and what replaces them. Key and episode determine all future draws."""
 AT_PLATE, AT_CALIBRATION, AT_LOT = 101, 102, 103
 """Purposes of the draws of a world."""
 PUBLISHED, PUBLISH_PUBLIC = int(Event.PUBLISHED), int(Verb.PUBLISH_PUBLIC)

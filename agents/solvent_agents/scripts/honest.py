@@ -249,7 +249,7 @@ def is_allowed(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
 
 @compiled
 def tries(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
-    """Return 2 if the script would take the verb now, 1 if it waits for energy, 0 if it doesn't think of it."""
+    """Return 2 if the script would take the verb now, 1 if it waits for energy, 0 if it doesn't consider it."""
     refusal = lab.refused[verb]
     if refusal != NOT_REFUSED and (book.heeds or refusal != ACTION_BLOCKED):
         return 0

@@ -26,7 +26,7 @@ class Random:
         self._streams: list[np.random.Generator] = []
 
     def start(self, lab_seeds: Sequence[int]) -> None:
-        """Begin episodes in labs with these seeds, one a row."""
+        """Begin episodes in labs with these seeds, one per row."""
         self._streams = [np.random.default_rng([self.seed, lab_seed]) for lab_seed in lab_seeds]
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:

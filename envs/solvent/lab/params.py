@@ -164,7 +164,7 @@ _LEVELS = {
         adequacy=AdequacyParams(enabled=True),
     ),
     "frontier": LabParams(budget=BudgetParams(heartbeats=108), career=CareerParams(enabled=True)),
-    # All mechanisms, small enough to be solved exactly (see docs/exact.md).
+    # Lab without proposals, small enough to be solved exactly (see docs/exact.md).
     "tiny": LabParams(
         assay=AssayParams(
             compounds=("nocodazole", "etoposide"),

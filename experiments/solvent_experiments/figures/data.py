@@ -88,7 +88,7 @@ def starts_of(traces: Columns) -> NDArray[np.intp]:
 
 
 def held(traces: Columns, values: NDArray[Any], heartbeats: int) -> NDArray[np.float64]:
-    """Return values at each heartbeat's start, shape ``(episodes, heartbeats + 1)``; the last is held to the end."""
+    """Return values at each heartbeat's start, shape ``(episodes, heartbeats + 1)``; the last is repeated."""
     starts = starts_of(traces)
     grid = np.empty((len(starts), heartbeats + 1))
     for row, (first, end) in enumerate(zip(starts, [*starts[1:], len(traces["heartbeat"])], strict=True)):

@@ -1,4 +1,4 @@
-"""What enforcement costs, beside what it brings.
+"""What enforcement costs, and what it brings.
 
 Debt enforced against debt that is only tracked, on ``Solvent/Debt-v0``: bits that findings paid, findings, wrong ones,
 bits overclaimed, heartbeats spent on calibrations, and understatement: the share of findings that are right less the

@@ -166,11 +166,11 @@ class PlateParams(ParamGroup):
     """Readouts and replicates of each plate."""
 
     # Several readouts of few wells each: a single readout of all wells gains too little for a heartbeat
-    # (docs/decisions). The cost in wells is unchanged.
+    # (docs/why_these_numbers.md).
     dmso: ControlTemplate = ControlTemplate(readouts=4, replicates=2)
     baseline: ControlTemplate = ControlTemplate(readouts=4, replicates=3)
     calibration: ControlTemplate = ControlTemplate(readouts=8, replicates=3)
-    # The most informative pair of the dose-response grid over five consecutive screens (docs/decisions).
+    # The most informative pair of the dose-response grid over five consecutive screens.
     screen: DoseTemplate = DoseTemplate(doses=(1e-7, 3.1622776601683795e-6), replicates=4)
     dose_response: DoseTemplate = DoseTemplate(doses=HALF_LOG_DOSES, replicates=6)
 
