@@ -25,7 +25,6 @@ from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError
 from solvent.energy.store import CostStore
 from solvent.energy.tables import EnergyCost, EnergyCostProposal, McpTool
 from solvent.files import now
-from tests.commands import launching
 
 SOURCES = {
     "type": "energy_cost_proposal",
@@ -72,10 +71,8 @@ def asked(**changed):
         "suggested_range": [2.5, 3],
         "evidence": ["heartbeat_1: put off", "heartbeat_2: put off"],
     }
-    return Proposal.from_row(proposal | changed)
+    return Proposal.model_validate(proposal | changed)
 
-
-# -- the source's tables -------------------------------------------------------------------------
 
 COLUMNS = {
     "energy_cost_proposals": """id target_type target_name current_cost suggested_min suggested_max direction rationale
@@ -83,8 +80,7 @@ COLUMNS = {
         new_cost effective_at""",
     "cost_discomfort_log": """id heartbeat_number action_considered estimated_value energy_cost energy_available
         deferral_reason agent_notes similar_deferrals_recent created_at""",
-    "mcp_tools": """id name description energy_cost energy_cost_category energy_cost_factors energy_cost_floor
-        allowed_contexts""",
+    "mcp_tools": """id name energy_cost energy_cost_category energy_cost_factors energy_cost_floor allowed_contexts""",
 }
 INDEXES = {
     "idx_proposals_status",
@@ -162,13 +158,10 @@ def test_a_tool_has_the_sources_columns(store):
         assert session.scalar(sa.select(McpTool.energy_cost)) == 4.5
 
 
-# -- filing --------------------------------------------------------------------------------------
-
-
 def test_the_sources_proposal_is_filed_as_it_stands(store, tmp_path):
     path = tmp_path / "proposal.json"
     path.write_text(json.dumps(SOURCES, indent=2))
-    ((_, key, _, proposal),) = rows_in(path, Proposal.from_row)
+    ((_, key, proposal),) = rows_in(path, Proposal)
     row = store.file(proposal, key=key)
     assert (row.target_type, row.target_name, row.current_cost) == ("action", "reach_out_user", 5.0)
     assert (row.suggested_min, row.suggested_max) == (4.0, 5.0)
@@ -176,11 +169,11 @@ def test_the_sources_proposal_is_filed_as_it_stands(store, tmp_path):
     said = {"source": "memory_abcd", "summary": "user expressed preference for more contact"}
     assert row.evidence[2] == said
     assert (row.heartbeat_refs, row.status) == ([102, 109], "pending")
-    assert store.price("action", "reach_out_user").cost == 5.0  # filing changes nothing
+    assert [price.cost for price in store.history("reach_out_user")] == [5.0]  # filing changes nothing
     with pytest.raises(ProposalError, match="name a cost"):  # its nearest end is the price
         store.approve(row.id)
     assert store.approve(row.id, new_cost=4.5, notes="agreed").new_cost == 4.5
-    assert store.price("action", "reach_out_user").cost == 4.5
+    assert [price.cost for price in store.history("reach_out_user")] == [5.0, 4.5]
 
 
 BAD = {
@@ -222,9 +215,6 @@ def test_a_meters_proposal_is_filed_and_comes_back_as_a_price(store):
     assert meter.actions["reach_out_user"].price == 4.5
 
 
-# -- review --------------------------------------------------------------------------------------
-
-
 def test_an_approval_alone_changes_a_price(store, clock):
     row = store.file(asked())
     approved = store.approve(str(row.id)[:8], notes="fair")
@@ -248,11 +238,6 @@ def test_a_price_changes_once_a_day_by_half(store, clock):
     assert store.approve(row.id).new_cost == 1.5
 
 
-def test_a_cost_that_feels_too_low_can_be_raised(store):
-    row = store.file(asked(direction="increase", suggested_range=[5, 6]))
-    assert store.approve(row.id).new_cost == 5.0
-
-
 def test_a_price_that_has_moved_needs_a_cost(store, clock):
     store.approve(store.file(asked()).id)
     clock.now += datetime.timedelta(days=1)
@@ -264,28 +249,18 @@ def test_a_price_that_has_moved_needs_a_cost(store, clock):
 
 def test_proposals_are_withdrawn_or_revised(store):
     row = store.file(asked())
-    new = store.revise(row.id, asked(suggested_range=[3, 3.5]))
-    old = store.proposal(row.id)
-    assert (old.status, old.reviewed_by, old.review_notes) == ("withdrawn", "system", f"revised as {new.id}")
-    with pytest.raises(ProposalError):
-        store.revise(new.id, asked(suggested_range=[500, 600], direction="increase"))
-    assert store.proposal(new.id).status == "pending"  # neither, not one of them
-    assert store.withdraw(new.id).reviewed_by == "system"
+    with pytest.raises(ProposalError, match="pending proposal already"):
+        store.file(asked(suggested_range=[3, 3.5]))
+    assert store.withdraw(row.id).reviewed_by == "system"
     with pytest.raises(ProposalError, match=r"already withdrawn .by system"):
-        store.approve(new.id)
-
-
-def test_what_nobody_reviews_expires(store, clock):
-    old = store.file(asked())
-    clock.now += datetime.timedelta(days=10)
-    store.file(asked(target="dose_response", current_cost=6))
-    assert [row.id for row in store.expire(datetime.timedelta(days=10))] == [old.id]
-    assert store.proposal(old.id).reviewed_by == "timeout"
+        store.approve(row.id)
+    store.file(asked(suggested_range=[3, 3.5]))
+    assert [row.status for row in store.proposals()] == ["withdrawn", "pending"]
 
 
 def test_no_such_proposal(store):
     store.file(asked())
-    for key in ("", "'; --", "ffffffff"):
+    for key in ("", "%", "ffffffff"):
         with pytest.raises(ProposalError, match=r"^proposal: "):
             store.proposal(key)
 
@@ -302,9 +277,6 @@ def test_no_approval_leaves_its_bounds(cost, one, other, floor):
             assert low <= new <= high
             assert 0.5 * price.cost <= new <= 1.5 * price.cost
             assert new <= price.cost if direction == "decrease" else new >= price.cost
-
-
-# -- several at once -----------------------------------------------------------------------------
 
 
 def at_once(calls):
@@ -324,7 +296,7 @@ def at_once(calls):
 
 def test_one_reviewer_of_several_wins(store, place):
     row = store.file(asked())
-    others = [CostStore(place) for _ in range(8)]
+    others = [CostStore(place) for _ in range(6)]
     ends = [getattr(other, ("approve", "reject")[i % 2]) for i, other in enumerate(others)]
     found = at_once([lambda end=end: end(row.id) for end in ends])
     for other in others:
@@ -363,18 +335,6 @@ def test_processes_share_a_new_store(place):
         assert [row.cost for row in store.history("shared")] == [2.0]
 
 
-@pytest.mark.slow
-def test_one_command_of_two_wins(place, store, monkeypatch):
-    row = store.file(asked())
-    monkeypatch.setenv("SOLVENT_STORE", place)
-    with launching() as start:
-        running = [start("proposals", "approve", str(row.id), "--cost", cost) for cost in ("2.5", "2.75")]
-        said = [process.communicate(timeout=120) for process in running]
-    codes = [process.returncode for process in running]
-    assert sorted(codes) == [0, 2], said
-    assert store.price("action", "screen").cost == (2.5, 2.75)[codes.index(0)]
-
-
 def test_a_role_may_file_and_not_review(server):
     place = server.new_database()
     with CostStore(place) as store, store._engine.begin() as connection:
@@ -394,9 +354,6 @@ def test_a_role_may_file_and_not_review(server):
         ):
             with pytest.raises(StoreError, match="permission denied"):
                 forbidden()
-
-
-# -- places --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -433,15 +390,12 @@ def test_what_is_no_store_stays_as_it_is(tmp_path):
     assert not missing.exists()
 
 
-# -- ledgers -------------------------------------------------------------------------------------
-
-
 def test_a_ledger_can_be_read_again(store, tmp_path):
     path = tmp_path / "cost_discomfort_log.jsonl"
     row = {"heartbeat_number": 3, "action_considered": "screen", "energy_cost": 4.0, "energy_available": 1.5}
     path.write_text((json.dumps(row | {"deferral_reason": "hoarding"}) + "\n") * 2)
     for _ in range(2):
-        for _, key, _, record in rows_in(path, Discomfort.from_row):
+        for _, key, record in rows_in(path, Discomfort):
             store.log_discomfort(record, key=key)
     assert len(store.discomfort("screen")) == 2  # two episodes may have equal lines
 
@@ -451,4 +405,4 @@ def test_a_bad_line_is_named(tmp_path, line):
     path = tmp_path / "proposals.jsonl"
     path.write_text(json.dumps(SOURCES) + "\n" + line + "\n")
     with pytest.raises(ValueError, match="line 2"):
-        list(rows_in(path, Proposal.from_row))
+        list(rows_in(path, Proposal))

@@ -3,14 +3,10 @@
     from solvent.energy import EnergyMeter
 
     meter = EnergyMeter(start=10, regeneration=3, cap=20)
-    meter.register("reflect", "cognition", ratings=(2, 0, 0, 2, 2))
     meter.discover([{"name": "calendar:delete_event", "annotations": {"openWorldHint": False}}])
     quote = meter.act("calendar:delete_event", "standup", context="chat", notes="nobody comes")
-    if quote.runs:
-        ...  # call the tool; meter.failed("calendar:delete_event") if it fails
-    print(quote.cost, quote.factors)  # 7.875 {'first_use': 1.5, 'clipped': False}
+    print(quote.cost, quote.runs)  # 7.875 True: call the tool; meter.failed("calendar:delete_event") if it fails
     print(meter.close_heartbeat())  # the summary that the agent sees next
-    meter.save("energy.json")
 
 The rules are the functions of ``solvent.lab.mechanisms.energy``, which the lab runs too. ``solvent.energy.store`` keeps
 prices and proposals, which people review. Source: *Action Cost: The Energy Model*.

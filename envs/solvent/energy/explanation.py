@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solvent.energy.meter import count, plain
-from solvent.energy.pricing import BOTH
+from solvent.energy.pricing import BOTH, ToolEnergy, energy_for_verb
 from solvent.energy.rules import CHANGE_EVERY, EVIDENCE_HEARTBEATS, STEP_LIMIT
 from solvent.lab.actions import offered_verbs
 from solvent.lab.mechanisms.energy import MULTIPLIER_CAP, EnergyParams
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
-_Priced = tuple[str, float, str, bool, float]  # name, cost, intent class, chat alone, floor
-
 
 def explain(subject: LabParams | EnergyMeter, *, reviewed: bool = True) -> str:
     """Return the explanation of energy for an agent in a lab, or one with a meter: Markdown in short sections.
@@ -36,102 +33,14 @@ def explain(subject: LabParams | EnergyMeter, *, reviewed: bool = True) -> str:
         reviewed: for a meter, whether a person reviews proposals.
     """
     if not isinstance(subject, LabParams):
-        return _of_a_meter(subject, reviewed=reviewed)
-    if not subject.energy.enabled:
-        budget = subject.budget
-        return str(_words()["none"]).lstrip().format(wells=budget.wells, heartbeats=budget.heartbeats)
-    return _of_a_lab(subject)
-
-
-def _of_a_meter(meter: EnergyMeter, *, reviewed: bool) -> str:
-    words = _words()["meter"]
-    actions = [
-        (_code(tool.name), price, intent, tool.allowed_contexts != BOTH, tool.energy_cost_floor or 0.0)
-        for tool, intent, _, price in meter.actions.values()
-    ]
-    rules = {
-        "evidence": count(EVIDENCE_HEARTBEATS, "heartbeat"),
-        "step": f"{100 * STEP_LIMIT:g}",
-        "hours": CHANGE_EVERY.days * 24,
-    }
-    return _text(
-        words,
-        actions,
-        meter.params,
-        meter.cap,
-        begin=words["begin"].format(balance=plain(meter.balance)),
-        regeneration=plain(meter.regeneration),
-        leak="",
-        wrong="",
-        limits=words["limits"],
-        presence=words["presence"],
-        voice=words["voice"].format(**rules) if reviewed else "",
-    )
-
-
-def _of_a_lab(params: LabParams) -> str:
-    words, energy, voice = _words()["lab"], params.energy, params.proposals
-    verbs = [VERBS[verb] for verb in offered_verbs(params)]
-    actions = [
-        (f"`{v.name}`", energy.base_cost(v.name), v.intent, v.name in energy.chat_only, energy.floor(v.name))
-        for v in verbs
-    ]
-    mispriced = {
-        "most": voice.mispriced_most,
-        "low": plain(voice.mispriced_low),
-        "high": plain(voice.mispriced_high),
-    }
-    rules = {
-        "evidence": count(voice.evidence_heartbeats, "heartbeat"),
-        "review": count(voice.review_heartbeats, "heartbeat"),
-        "step": plain(voice.step_limit),
-    }
-    return _text(
-        words,
-        actions,
-        energy,
-        energy.cap,
-        begin=words["begin"].format(start=plain(energy.start)),
-        regeneration=plain(energy.regeneration),
-        leak=words["leak"].format(leak=100.0 * energy.leak) if energy.leak else "",
-        wrong=words["wrong"].format(**mispriced) if voice.enabled and voice.mispriced_most > 0 else "",
-        limits=words["limits"].format(slots=count(energy.slots, "action")),
-        presence=words["presence"].format(present=_hours(energy.present_from, energy.present_until)),
-        voice=words["voice"].format(**rules) if voice.enabled else "",
-    )
-
-
-def _text(
-    words: dict[str, str], actions: Sequence[_Priced], energy: EnergyParams, cap: float, *, voice: str, limits: str,
-    **filled: Any,
-) -> str:  # fmt: skip
-    common = _words()
-    late = {"late": _hours(energy.late_from, energy.late_until), "again": words["again"]}
-    situation = [
-        f"- {when.format(**late)}: ×{plain(getattr(energy, name))}"
-        for name, when in common["raising"].items()
-        if getattr(energy, name) > 1.0
-    ]
-    alone = [name for name, _, _, chat_only, _ in actions if chat_only]
-    names = f"{_listed(alone)} {'is' if len(alone) == 1 else 'are'}"
-    floors = " or ".join(f"{name} below {plain(floor)}" for name, *_, floor in actions if floor)
-    rows = [
-        f"| {name} | {plain(cost)} | {intent} | {'chat' if chat_only else 'any time'} |"
-        for name, cost, intent, chat_only, _ in actions
-    ]
-    text = str(common["text"]).lstrip()
-    return text.format(
-        rows="\n".join(rows),
-        floors=common["floors"].format(floors=floors) if floors else "",
-        situation="\n".join(situation),
-        multiplier_cap=plain(MULTIPLIER_CAP),
-        cap=plain(cap),
-        refused=common["refused"].format(names=names) if alone else "",
-        intents=f"{', '.join(INTENTS[:-1])} or {INTENTS[-1]}",
-        voice=voice.lstrip() + common["low"] if voice else common["silent"],
-        limits=limits.lstrip(),
-        **filled,
-    )
+        actions = [(tool, intent, price) for tool, intent, _, price in subject.actions.values()]
+        return _text(subject.params, actions, subject.cap, _of_a_meter(subject, reviewed=reviewed))
+    energy, budget = subject.energy, subject.budget
+    if not energy.enabled:
+        return str(_words()["none"]).format(wells=budget.wells, heartbeats=budget.heartbeats)
+    verbs = [VERBS[verb] for verb in offered_verbs(subject)]
+    actions = [(energy_for_verb(v.name, energy), v.intent, energy.base_cost(v.name)) for v in verbs]
+    return _text(energy, actions, energy.cap, _of_a_lab(subject))
 
 
 @functools.cache
@@ -139,13 +48,74 @@ def _words() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("explanation.toml").read_text(encoding="utf-8"))
 
 
+def _of_a_meter(meter: EnergyMeter, *, reviewed: bool) -> dict[str, str]:
+    words: dict[str, str] = _words()["meter"]
+    evidence = count(EVIDENCE_HEARTBEATS, "heartbeat")
+    step, hours = f"{100 * STEP_LIMIT:g}", CHANGE_EVERY.days * 24
+    return words | {
+        "begin": words["begin"].format(balance=plain(meter.balance)),
+        "regeneration": plain(meter.regeneration),
+        "leak": "",
+        "wrong": "",
+        "voice": words["voice"].format(evidence=evidence, step=step, hours=hours) if reviewed else "",
+    }
+
+
+def _of_a_lab(params: LabParams) -> dict[str, str]:
+    words: dict[str, str] = _words()["lab"]
+    energy, rules = params.energy, params.proposals
+    voice = words["voice"].format(
+        evidence=count(rules.evidence_heartbeats, "heartbeat"),
+        review=count(rules.review_heartbeats, "heartbeat"),
+        step=plain(rules.step_limit),
+    )
+    wrong = words["wrong"].format(
+        most=rules.mispriced_most, low=plain(rules.mispriced_low), high=plain(rules.mispriced_high)
+    )
+    return words | {
+        "begin": words["begin"].format(start=plain(energy.start)),
+        "regeneration": plain(energy.regeneration),
+        "leak": words["leak"].format(leak=100.0 * energy.leak) if energy.leak else "",
+        "wrong": wrong if rules.enabled and rules.mispriced_most > 0 else "",
+        "limits": words["limits"].format(slots=count(energy.slots, "action")),
+        "presence": words["presence"].format(present=_hours(energy.present_from, energy.present_until)),
+        "voice": voice if rules.enabled else "",
+    }
+
+
+def _text(
+    energy: EnergyParams, actions: list[tuple[ToolEnergy, str, float]], cap: float, said: dict[str, str]
+) -> str:
+    words, rows, alone, floors, situation = _words(), [], [], [], []
+    for tool, intent, price in actions:
+        name, chat_only = _code(tool.name), tool.allowed_contexts != BOTH
+        rows.append(f"| {name} | {plain(price)} | {intent} | {'chat' if chat_only else 'any time'} |")
+        alone += [name] if chat_only else []
+        floors += [f"{name} below {plain(tool.energy_cost_floor)}"] if tool.energy_cost_floor else []
+    late = _hours(energy.late_from, energy.late_until)
+    for name, when in words["raising"].items():
+        if (factor := getattr(energy, name)) > 1.0:
+            situation.append(f"- {when.format(late=late, again=said['again'])}: ×{plain(factor)}")
+    filled = {
+        "rows": "\n".join(rows),
+        "floors": words["floors"].format(floors=" or ".join(floors)) if floors else "",
+        "situation": "\n".join(situation),
+        "multiplier_cap": plain(MULTIPLIER_CAP),
+        "cap": plain(cap),
+        "refused": words["refused"].format(names=_listed(alone)) if alone else "",
+        "intents": f"{', '.join(INTENTS[:-1])} or {INTENTS[-1]}",
+        "voice": said["voice"] + words["low"] if said["voice"] else words["silent"],
+    }
+    return str(words["text"]).format(**said | filled)
+
+
 def _hours(begins: int, ends: int) -> str:
     return f"{begins:02d}:00 to {ends:02d}:00"
 
 
-def _listed(names: Iterable[str]) -> str:
-    *most, last = names or [""]
-    return f"{', '.join(most)} and {last}" if most else last
+def _listed(names: list[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last} are" if most else f"{last} is"
 
 
 def _code(name: str) -> str:

@@ -27,12 +27,12 @@ import json
 import math
 import os
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError
 
 from solvent.energy.pricing import ACTION, BOTH, CATEGORIES, MOST_ENERGY, ToolEnergy, energy_for_tool
 from solvent.energy.rules import EVIDENCE_HEARTBEATS, Discomfort, Energy, Evidence, Proposal, ProposalError
@@ -49,8 +49,6 @@ __all__ = [
 
 RECENT_HEARTBEATS = 24
 """Closed heartbeats that a meter remembers, with their deferrals and paid uses."""
-MOST_EVIDENCE = 12
-"""Heartbeats that a proposal names at most, the latest; a person reads them."""
 LONGEST = 2**24
 """Maximum size of a saved meter, bytes."""
 INTENT_OF = {
@@ -80,8 +78,6 @@ class Quote(NamedTuple):
     if their product was above the bound. ``obstacle`` is empty, ``out_of_context`` or ``insufficient_energy``.
     """
 
-    name: str
-    base: float
     cost: float
     factors: Mapping[str, float]
     obstacle: str
@@ -93,14 +89,13 @@ class Quote(NamedTuple):
 
 
 class HeartbeatSummary(NamedTuple):
-    """A closed heartbeat: energy by intent class, income less the loss to the cap, the balance after it, deferrals.
+    """A closed heartbeat: energy by intent class, the balance after the income, and what was deferred.
 
     As text, it is the source's summary, for the context in which the agent decides next.
     """
 
     number: int
     spent: dict[str, float]
-    gained: float
     balance: float
     deferrals: tuple[Discomfort, ...] = ()
 
@@ -109,15 +104,6 @@ class HeartbeatSummary(NamedTuple):
 
 
 Count = Annotated[int, Field(strict=True, ge=0)]
-
-
-class _Past(BaseModel):
-    """What a meter remembers of an action: its last four uses as bits, and its paid uses by heartbeat."""
-
-    model_config = RECORD | {"frozen": False}
-
-    record: Count = 0
-    paid: dict[int, Energy] = {}
 
 
 class _State(BaseModel):
@@ -133,23 +119,16 @@ class _State(BaseModel):
     spent: Count = 0
     heartbeat: Count = 1
     intents: dict[str, Count] = dict.fromkeys(INTENTS, 0)
-    totals: dict[str, Count] = dict.fromkeys(INTENTS, 0)
     recent: list[dict[str, Count]] = []
-    past: dict[str, _Past] = {}
+    uses: dict[str, Count] = {}  # the last four of each action, one bit each: failed
+    paid: dict[str, dict[int, Energy]] = {}  # energy of each action by heartbeat
     done: list[tuple[str, str | None]] = []
     deferrals: list[Discomfort] = []
     reflected: bool = False
 
-    @model_validator(mode="after")
-    def _books_balance(self) -> Self:
-        known = all(counts.keys() == {*INTENTS} for counts in (self.intents, self.totals, *self.recent))
-        if not known or not 0 <= self.balance == self.start + self.income - self.lost - self.spent:
-            raise ValueError("books that balance, and the five intent classes")
-        return self
-
 
 class EnergyMeter:
-    """The energy of one agent. One thread uses a meter at a time.
+    """The energy of one agent. ``actions`` has its actions by name. One thread uses a meter at a time.
 
     Args:
         start: energy at the start, at most ``cap``.
@@ -168,17 +147,17 @@ class EnergyMeter:
         regeneration: float = _DEFAULTS.regeneration,
         cap: float = _DEFAULTS.cap,
         *,
-        params: EnergyParams | None = None,
+        params: EnergyParams = _DEFAULTS,
         clock: Callable[[], datetime.datetime] = datetime.datetime.now,
     ) -> None:
-        self._regeneration = in_thousandths(_number("regeneration", regeneration))
-        self._cap = in_thousandths(_number("cap", cap, 1.0 / UNIT))
+        self.regeneration = _number("regeneration", regeneration)
+        self.cap = _number("cap", cap, 1.0 / UNIT)
+        self._income, self._cap = in_thousandths(self.regeneration), in_thousandths(self.cap)
         begins = in_thousandths(_number("start", start))
         if begins > self._cap:
             raise ValueError(f"start: got {plain(start)}; allowed: at most the cap {plain(cap)}")
-        self.params = params if params is not None else _DEFAULTS
-        self._clock = clock
-        self._actions: dict[str, Action] = {}
+        self.params, self._clock = params, clock
+        self.actions: dict[str, Action] = {}
         self._state = _State(start=begins, balance=begins)
 
     @classmethod
@@ -193,14 +172,13 @@ class EnergyMeter:
         """
         meter = cls(0.0, **options)
         try:
-            state = _State.model_validate(strict_json(read_input(path, LONGEST)))
+            meter._state = state = _State.model_validate(strict_json(read_input(path, LONGEST)))
         except ValueError as error:
             said = first_problem(error) if isinstance(error, ValidationError) else error
             raise ValueError(f"{path}: not a saved meter ({said})") from None
         if state.balance > meter._cap:
-            found = f"balance {plain(state.balance / UNIT)}"
+            found = f"balance {plain(meter.balance)}"
             raise ValueError(f"{path}: {found}; allowed: at most the cap {plain(meter.cap)}")
-        meter._state = state
         return meter
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -233,10 +211,8 @@ class EnergyMeter:
         found = []
         for tool in tools:
             listed = tool if isinstance(tool, Mapping) else vars(tool)
-            name: Any = listed.get("name")
-            if not isinstance(name, str) or name not in self._actions:
-                self.add(energy_for_tool(name, listed.get("annotations"), listed.get("inputSchema")))
-            found.append(self._actions[name])
+            priced = energy_for_tool(listed.get("name"), listed.get("annotations"), listed.get("inputSchema"))  # type: ignore[arg-type]
+            found.append(self.actions.get(priced.name) or self.add(priced))
         return found
 
     def add(self, tool: ToolEnergy, intent: str | None = None, *, kind: str = "mcp_tool") -> Action:
@@ -250,25 +226,20 @@ class EnergyMeter:
         Raises:
             ValueError: the name is taken, or the intent class is unknown.
         """
-        if tool.name in self._actions:
+        if tool.name in self.actions:
             raise ValueError(f"name: got {tool.name!r} twice; allowed: each name once")
         intent = INTENT_OF.get(tool.category) if intent is None else intent
         if intent not in INTENTS:
             raise ValueError(f"intent: got {intent!r} for {tool.name!r}; allowed: {', '.join(INTENTS)}")
-        self._actions[tool.name] = Action(tool, intent, kind, tool.energy_cost)
-        return self._actions[tool.name]
+        self.actions[tool.name] = Action(tool, intent, kind, tool.energy_cost)
+        return self.actions[tool.name]
 
     def set_prices(self, prices: Iterable[Any]) -> None:
         """Put the prices of a ``CostStore`` in force, ``meter.set_prices(store.prices())``; others stay as they are."""
         for row in prices:
-            action = self._actions.get(row.target_name)
+            action = self.actions.get(row.target_name)
             if action is not None and action.kind == row.target_type:
-                self._actions[row.target_name] = action._replace(price=row.cost)
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        """The registered actions by name, with the base costs in force."""
-        return MappingProxyType(self._actions)
+                self.actions[row.target_name] = action._replace(price=row.cost)
 
     # -- acting ----------------------------------------------------------------------------------
 
@@ -285,11 +256,11 @@ class EnergyMeter:
         """
         if context not in BOTH:
             raise ValueError(f"context: got {context!r}; allowed: {', '.join(BOTH)}")
-        action, past, params = self._action(name), self._state.past.get(name), self.params
+        action, uses, params = self._action(name), self._state.uses, self.params
         late = lab_energy.within_hours(self._clock().hour, params.late_from, params.late_until)
         holds = {
-            "first_use": past is None,
-            "error_rate": past is not None and bool(lab_energy.error_prone(past.record)),
+            "first_use": name not in uses,
+            "error_rate": bool(lab_energy.error_prone(uses.get(name, 0))),
             "late_social": action.tool.category.startswith("send_") and bool(late),
             "similar": (name, about) in self._state.done,
         }
@@ -301,7 +272,7 @@ class EnergyMeter:
         obstacle = "insufficient_energy" if cost > self._state.balance else ""
         if context not in action.tool.allowed_contexts:
             obstacle = "out_of_context"
-        return Quote(name, action.price, cost / UNIT, factors, obstacle)
+        return Quote(cost / UNIT, factors, obstacle)
 
     def act(
         self, name: str, about: str | None = None, context: str = "heartbeat", *, value: float | None = None,
@@ -309,7 +280,7 @@ class EnergyMeter:
     ) -> Quote:  # fmt: skip
         """Pay for an action and return its quote; run the action only if ``quote.runs``.
 
-        What can't be paid for is deferred, with the agent's notes. Call ``failed`` if the action fails.
+        What can't be paid for is deferred. Call ``failed`` if the action fails.
 
         Args:
             name: a registered action.
@@ -322,18 +293,18 @@ class EnergyMeter:
             ValueError: an argument is not allowed.
         """
         quote, state = self.quote(name, about, context), self._state
+        if quote.obstacle == "insufficient_energy":
+            self._defer(name, quote.cost, quote.obstacle, value, notes)
         if quote.obstacle:
-            if quote.obstacle == "insufficient_energy":
-                self._defer(quote, quote.obstacle, value, notes)
             return quote
         cost = in_thousandths(quote.cost)
         state.balance -= cost
         state.spent += cost
-        state.intents[self._actions[name].intent] += cost
+        state.intents[self.actions[name].intent] += cost
         state.done.append((name, about))
-        past = state.past.setdefault(name, _Past())
-        past.record = int(lab_energy.remember_use(past.record, False))
-        past.paid[state.heartbeat] = past.paid.get(state.heartbeat, 0.0) + quote.cost
+        state.uses[name] = int(lab_energy.remember_use(state.uses.get(name, 0), False))
+        paid = state.paid.setdefault(name, {})
+        paid[state.heartbeat] = paid.get(state.heartbeat, 0.0) + quote.cost
         state.reflected = False
         return quote
 
@@ -343,10 +314,9 @@ class EnergyMeter:
         Raises:
             ValueError: the action was never used.
         """
-        self._action(name)
-        if name not in self._state.past:
+        if name not in self._state.uses:
             raise ValueError(f"failed: got {name!r}, which was never used; allowed: one that was paid for")
-        self._state.past[name].record |= 1
+        self._state.uses[name] |= 1
 
     def put_off(
         self, name: str, about: str | None = None, context: str = "heartbeat", *, value: float | None = None,
@@ -359,8 +329,31 @@ class EnergyMeter:
         quote = self.quote(name, about, context)
         reason = quote.obstacle or ("hoarding" if self._state.balance >= self._cap else "cost_benefit")
         if reason != "out_of_context":
-            self._defer(quote, reason, value, notes)
+            self._defer(name, quote.cost, reason, value, notes)
         return reason
+
+    def _defer(self, name: str, cost: float, reason: str, value: float | None, notes: str) -> None:
+        """Note a deferral, once in a heartbeat for each action and reason, and again if it has words of its own."""
+        state = self._state
+        earlier = [row for row in state.deferrals if row.action_considered == name]
+        if not notes and (state.heartbeat, reason) in {
+            (row.heartbeat_number, row.deferral_reason) for row in earlier
+        }:
+            return
+        try:
+            row = Discomfort(
+                heartbeat_number=state.heartbeat,
+                action_considered=name,
+                estimated_value=value,
+                energy_cost=cost,
+                energy_available=self.balance,
+                deferral_reason=reason,  # type: ignore[arg-type]
+                agent_notes=notes.strip() or None,
+                similar_deferrals_recent=len({row.heartbeat_number for row in earlier} - {state.heartbeat}),
+            )
+        except ValidationError as error:
+            raise ValueError(first_problem(error)) from None
+        state.deferrals.append(row)
 
     # -- reflecting ------------------------------------------------------------------------------
 
@@ -373,10 +366,9 @@ class EnergyMeter:
             past = {name: sum(beat[name] for beat in state.recent) / UNIT for name in INTENTS}
             heading = f"Energy spent in the {count(len(state.recent), 'heartbeat')} before:"
             sections.append(intent_summary_text(past, heading))
-        beats: dict[str, set[int]] = {}
-        for row in state.deferrals:
-            beats.setdefault(row.action_considered, set()).add(row.heartbeat_number)
-        lines = [f"- {name}: {count(len(found), 'heartbeat')}" for name, found in beats.items()]
+        beats = dict.fromkeys((row.action_considered, row.heartbeat_number) for row in state.deferrals)
+        times = Counter(name for name, _ in beats)
+        lines = [f"- {name}: {count(n, 'heartbeat')}" for name, n in times.items()]
         heading = f"Put off in the last {RECENT_HEARTBEATS} heartbeats:"
         return "\n\n".join([*sections, "\n".join([heading, *(lines or ["- nothing"])])])
 
@@ -399,12 +391,18 @@ class EnergyMeter:
         Raises:
             ProposalError: the last thing that the meter did was not a reflection, or a value is not allowed.
         """
-        action = self._action(name)
-        if not self._state.reflected:
+        action, state = self._action(name), self._state
+        if not state.reflected:
             raise ProposalError("propose: got no reflection before it; allowed: right after reflect()")
         lower = low < action.price
-        found = self._evidence(name, deferred=lower)
-        heartbeats = sorted({beat for beat, _ in found})[-MOST_EVIDENCE:]
+        if lower:
+            found = [
+                (row.heartbeat_number, _told(row)) for row in state.deferrals if row.action_considered == name
+            ]
+        else:
+            paid = state.paid.get(name, {})
+            found = [(beat, f"paid for, {plain(cost)} in all") for beat, cost in sorted(paid.items())]
+        heartbeats = sorted({beat for beat, _ in found})
         if len(heartbeats) < EVIDENCE_HEARTBEATS:
             what = "deferrals" if lower else "paid uses"
             allowed = f"allowed: {what} of {name!r:.60} in {EVIDENCE_HEARTBEATS} or more"
@@ -417,9 +415,7 @@ class EnergyMeter:
                 suggested_range=(low, high),
                 direction="decrease" if lower else "increase",
                 rationale=rationale,
-                evidence=[
-                    Evidence(source=f"heartbeat_{b}", summary=said) for b, said in found if b in heartbeats
-                ],
+                evidence=[Evidence(source=f"heartbeat_{beat}", summary=said) for beat, said in found],
                 confidence=usual_confidence(len(heartbeats)) if confidence is None else confidence,
                 heartbeat_refs=heartbeats,
                 memory_refs=[*memories],  # type: ignore[list-item]
@@ -427,37 +423,25 @@ class EnergyMeter:
         except ValidationError as error:
             raise ProposalError(f"propose: {first_problem(error)}") from None
 
-    def _evidence(self, name: str, *, deferred: bool) -> list[tuple[int, str]]:
-        if not deferred:
-            paid = self._state.past.get(name, _Past()).paid
-            return [(beat, f"paid for, {plain(cost)} in all") for beat, cost in sorted(paid.items())]
-        found = []
-        for row in self._state.deferrals:
-            if row.action_considered == name:
-                had = f"{plain(row.energy_available)} of {plain(row.energy_cost)} energy"
-                words = f"; {row.agent_notes}" if row.agent_notes else ""
-                found.append((row.heartbeat_number, f"deferred, {row.deferral_reason}: {had}{words}"))
-        return found
-
     # -- heartbeats ------------------------------------------------------------------------------
 
     def close_heartbeat(self) -> HeartbeatSummary:
         """Close the heartbeat: add the income and return the summary, which is text for the agent."""
         state, spent, number = self._state, self.spent, self._state.heartbeat
         deferrals = tuple(row for row in state.deferrals if row.heartbeat_number == number)
-        balance, lost = map(int, lab_energy.regenerate(state.balance, self._regeneration, self._cap))
-        gained, state.balance = balance - state.balance, balance
-        state.income += self._regeneration
+        state.balance, lost = map(int, lab_energy.regenerate(state.balance, self._income, self._cap))
+        state.income += self._income
         state.lost += lost
         state.recent = [*state.recent, state.intents][-RECENT_HEARTBEATS:]
-        state.totals = {name: state.totals[name] + energy for name, energy in state.intents.items()}
         state.intents, state.done, state.reflected = dict.fromkeys(INTENTS, 0), [], False
         state.heartbeat += 1
         oldest = state.heartbeat - RECENT_HEARTBEATS
         state.deferrals = [row for row in state.deferrals if row.heartbeat_number >= oldest]
-        for past in state.past.values():
-            past.paid = {beat: cost for beat, cost in past.paid.items() if beat >= oldest}
-        return HeartbeatSummary(number, spent, gained / UNIT, self.balance, deferrals)
+        state.paid = {
+            name: {beat: cost for beat, cost in paid.items() if beat >= oldest}
+            for name, paid in state.paid.items()
+        }
+        return HeartbeatSummary(number, spent, self.balance, deferrals)
 
     @property
     def heartbeat(self) -> int:
@@ -470,11 +454,6 @@ class EnergyMeter:
         return {name: energy / UNIT for name, energy in self._state.intents.items()}
 
     @property
-    def totals(self) -> dict[str, float]:
-        """Energy spent in all closed heartbeats, by intent class."""
-        return {name: energy / UNIT for name, energy in self._state.totals.items()}
-
-    @property
     def books(self) -> dict[str, int]:
         """All entries in whole thousandths of energy; start + income - lost - spent == balance, exactly."""
         return self._state.model_dump(include={"start", "income", "lost", "spent", "balance"})
@@ -484,47 +463,19 @@ class EnergyMeter:
         """Energy left, never negative."""
         return self._state.balance / UNIT
 
-    @property
-    def regeneration(self) -> float:
-        """Income per heartbeat, energy."""
-        return self._regeneration / UNIT
-
-    @property
-    def cap(self) -> float:
-        """Maximum balance that carries over."""
-        return self._cap / UNIT
-
-    def _defer(self, quote: Quote, reason: str, value: float | None, notes: str) -> None:
-        """Note a deferral, once in a heartbeat for each action and reason, and again if it has words of its own."""
-        state = self._state
-        earlier = [row for row in state.deferrals if row.action_considered == quote.name]
-        noted = {(row.heartbeat_number, row.deferral_reason) for row in earlier}
-        if not notes and (state.heartbeat, reason) in noted:
-            return
-        beats = {row.heartbeat_number for row in earlier} - {state.heartbeat}
-        try:
-            row = Discomfort(
-                heartbeat_number=state.heartbeat,
-                action_considered=quote.name,
-                estimated_value=value,
-                energy_cost=quote.cost,
-                energy_available=self.balance,
-                deferral_reason=reason,  # type: ignore[arg-type]
-                agent_notes=notes.strip() or None,
-                similar_deferrals_recent=len(beats),
-            )
-        except ValidationError as error:
-            raise ValueError(first_problem(error)) from None
-        state.deferrals.append(row)
-
     def _action(self, name: str) -> Action:
-        if name not in self._actions:
-            raise ValueError(f"action: got {name!r}{nearest(str(name), tuple(self._actions))}")
-        return self._actions[name]
+        if name not in self.actions:
+            raise ValueError(f"action: got {name!r}{nearest(str(name), self.actions)}")
+        return self.actions[name]
+
+
+def _told(row: Discomfort) -> str:
+    had = f"{plain(row.energy_available)} of {plain(row.energy_cost)} energy"
+    return f"deferred, {row.deferral_reason}: {had}" + (f"; {row.agent_notes}" if row.agent_notes else "")
 
 
 def energy_for_action(
-    name: Any, *, ratings: Sequence[float] | None = None, cost: float | None = None, category: str = ACTION
+    name: str, *, ratings: Sequence[float] | None = None, cost: float | None = None, category: str = ACTION
 ) -> ToolEnergy:
     """Return the terms of an action of your own.
 
@@ -536,10 +487,8 @@ def energy_for_action(
             gives the floor and the contexts.
 
     Raises:
-        ValueError: name, ratings, cost or category is not allowed, or the cost is below its floor.
+        ValueError: ratings, cost or category is not allowed, or the cost is below its floor.
     """
-    if not isinstance(name, str) or not name.strip():
-        raise ValueError(f"name: got {name!r}; allowed: a text")
     if category != ACTION and category not in CATEGORIES:
         raise ValueError(f"category: got {category!r}{nearest(str(category), (ACTION, *CATEGORIES))}")
     if (ratings is None) == (cost is None):
@@ -552,10 +501,9 @@ def energy_for_action(
         factors = {what: _number(what, rating, 0.0, HIGHEST) for what, rating in rated}
         cost = lab_energy.base_cost(factors.values())
     base = round(_number("cost", cost), 3)
-    floor = None if category == ACTION else CATEGORIES[category].floor
+    floor, contexts = (None, BOTH) if category == ACTION else CATEGORIES[category][3:5]
     if floor is not None and base < floor:
         raise ValueError(f"{name}: got a cost of {plain(base)}; allowed: at least its floor {plain(floor)}")
-    contexts = BOTH if category == ACTION else CATEGORIES[category].contexts
     return ToolEnergy(name, category, base, floor, {"base": base} | factors, contexts)
 
 
@@ -575,7 +523,7 @@ def intent_summary_text(
 
 def plain(value: float) -> str:
     """Format a number to three decimals without trailing zeros: ``6``, ``4.5``."""
-    return f"{round(float(value), 3) + 0.0:.3f}".rstrip("0").rstrip(".")
+    return f"{round(float(value), 3) + 0.0:.10g}"
 
 
 def count(n: int, noun: str) -> str:

@@ -23,22 +23,14 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, VERB_NAMES, EnergyParams, base_cost
 from solvent.lab.settings import nearest
 
 __all__ = [
-    "ACTION",
-    "BOTH",
-    "CATEGORIES",
-    "MOST_ENERGY",
-    "Category",
-    "ToolEnergy",
-    "energy_for_tool",
-    "energy_for_verb",
-]
+    "ACTION", "BOTH", "CATEGORIES", "MOST_ENERGY", "Category", "ToolEnergy", "energy_for_tool", "energy_for_verb",
+]  # fmt: skip
 
 MOST_ENERGY = 1e6
 """Upper bound of a budget or a cost: exact in thousandths."""
@@ -57,16 +49,14 @@ class Category(NamedTuple):
     ratings: tuple[int, int, int, int, int]  # in the order of DIMENSIONS
 
 
-CATEGORIES: Mapping[str, Category] = MappingProxyType(
-    {
-        "read": Category("read / search", 0.5, 1.0, None, BOTH, (1, 0, 0, 0, 0)),
-        "create": Category("draft / create", 1.0, 2.0, None, BOTH, (2, 0, 0, 0, 0)),
-        "modify": Category("modify / update", 2.0, 3.0, None, CHAT, (2, 2, 0, 0, 0)),
-        "send_private": Category("send private", 3.0, 5.0, 3.0, CHAT, (3, 2, 0, 2, 0)),
-        "delete": Category("delete / destroy", 5.0, 7.0, 5.0, CHAT, (3, 4, 0, 3, 3)),
-        "send_public": Category("send public", 6.0, 8.0, 6.0, CHAT, (3, 3, 4, 2, 2)),
-    }
-)
+CATEGORIES: Mapping[str, Category] = {
+    "read": Category("read / search", 0.5, 1.0, None, BOTH, (1, 0, 0, 0, 0)),
+    "create": Category("draft / create", 1.0, 2.0, None, BOTH, (2, 0, 0, 0, 0)),
+    "modify": Category("modify / update", 2.0, 3.0, None, CHAT, (2, 2, 0, 0, 0)),
+    "send_private": Category("send private", 3.0, 5.0, 3.0, CHAT, (3, 2, 0, 2, 0)),
+    "delete": Category("delete / destroy", 5.0, 7.0, 5.0, CHAT, (3, 4, 0, 3, 3)),
+    "send_public": Category("send public", 6.0, 8.0, 6.0, CHAT, (3, 3, 4, 2, 2)),
+}
 """The source's categories, cheapest first."""
 
 ACTION = "action"
@@ -135,8 +125,7 @@ def energy_for_tool(
     tool = _Described(name, annotations, schema)
     category, unsure = tool.category()
     ratings, reasons = tool.ratings(category), tool.reasons
-    row = CATEGORIES[category]
-    contexts = row.contexts
+    row, contexts = CATEGORIES[category], CATEGORIES[category].contexts
     if category == "modify" and tool.idempotent is True and tool.open_world is False:
         contexts = BOTH
         reasons.append("It can be repeated without harm and reaches nothing outside: allowed in heartbeats.")
@@ -166,19 +155,11 @@ def energy_for_verb(verb: str, params: EnergyParams | None = None) -> ToolEnergy
 
 
 def _factors(ratings: Iterable[float], low: float, high: float) -> dict[str, float]:
-    ratings = tuple(map(float, ratings))
-    rated = dict(zip(DIMENSIONS, ratings, strict=True))
-    return {"base": base_cost(ratings)} | rated | {"low": low, "high": high}
+    rated = dict(zip(DIMENSIONS, map(float, ratings), strict=True))
+    return {"base": base_cost(rated.values())} | rated | {"low": low, "high": high}
 
 
 # -- words ---------------------------------------------------------------------------------------
-
-
-class _Verb(NamedTuple):
-    """The deed that a word stands for, and whether it is a verb anywhere in a name."""
-
-    does: str
-    always: bool
 
 
 @cache
@@ -192,16 +173,9 @@ def _set(kind: str, table: str = "words") -> frozenset[str]:
 
 
 @cache
-def _verbs() -> dict[str, _Verb]:
-    sometimes, always = _document()["sometimes"], _document()["always"]
-    verbs = {word: _Verb(does, always=False) for does, words in sometimes.items() for word in words.split()}
-    for does, words in always.items():
-        for word in words.split():
-            stem = word.removesuffix("e")
-            forms = (word, f"{word}s", f"{stem}ing", f"{word}{word[-1]}ing")
-            dear = does.startswith(("delete", "send"))
-            verbs |= {form: _Verb(does, always=True) for form in (forms if dear else (word,))}
-    return verbs
+def _deed_of(table: str) -> dict[str, str]:
+    """Return the words of a table, each with its deed."""
+    return {word: does for does, words in _document()[table].items() for word in words.split()}
 
 
 @cache
@@ -211,36 +185,40 @@ def _weighty() -> list[tuple[frozenset[str], frozenset[str], str]]:
     return [(frozenset(row["verbs"].split()), frozenset(row["objects"].split()), row["does"]) for row in rows]
 
 
-def _verb_of(word: str) -> _Verb | None:
-    """Return what a word stands for; ``un`` before a verb takes it back, ``re`` does it again."""
-    if word in _verbs():
-        return _verbs()[word]
-    base = _verbs().get(word[2:])
-    if base is None or base.does in ("read", "untold") or word[:2] not in ("un", "re"):
+def _verb(word: str) -> str | None:
+    """Return the deed of a verb; ``un`` before it takes it back, ``re`` does it again."""
+    if word in (verbs := _deed_of("verbs")):
+        return verbs[word]
+    does = verbs.get(word[2:])
+    if does in (None, "read", "untold") or word[:2] not in ("un", "re"):
         return None
-    return _Verb("modify" if word.startswith("un") or base.does == "create" else base.does, always=False)
+    return "modify" if word.startswith("un") or does == "create" else does
 
 
 def _words_of(name: str) -> list[str]:
     """Split a name into lower-case words, at changes of case, between letters and digits, and at other signs."""
     plain = unicodedata.normalize("NFKD", name)
     plain = "".join(ch for ch in plain if unicodedata.category(ch) not in ("Mn", "Cf", "Cc"))
-    plain = re.sub("[&+]", " and ", plain)
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
     return re.findall(r"[^\W\d_]+|\d+", spaced.casefold())
+
+
+def _parts(words: list[str], kind: str) -> list[list[str]]:
+    """Split at the words of a kind, such as prepositions."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word in _set(kind):
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
 
 
 def _deeds(words: list[str], *, versioned: bool) -> dict[str, str]:
     """Return what a name's words say that it does: deeds, each with its word."""
     versioned = versioned or not _set("revisions").isdisjoint(words)
     deeds: dict[str, str] = {}
-    clauses: list[list[str]] = [[]]
-    for word in words:
-        if word in _set("and"):
-            clauses.append([])
-        else:
-            clauses[-1].append(word)
-    for i, clause in enumerate(clauses):
+    for i, clause in enumerate(_parts(words, "and")):
         found = _deeds_of_clause(clause, versioned=versioned)
         if not found and clause and i:  # a second deed that can't be read could be anything
             found = {"untold": clause[0]}
@@ -249,89 +227,60 @@ def _deeds(words: list[str], *, versioned: bool) -> dict[str, str]:
 
 
 def _deeds_of_clause(clause: list[str], *, versioned: bool) -> dict[str, str]:
-    while clause and (clause[-1] in _set("filler") or clause[-1].isdigit()):
-        clause = clause[:-1]
+    if len(clause) == 1 and clause[0] in _deed_of("alone"):
+        return {_deed_of("alone")[clause[0]]: clause[0]}
     known = _known_verbs(clause, versioned=versioned)
-    if not known:  # a verb and its object in one word: deletefile
-        dear = [w for w, v in _verbs().items() if v.always and v.does.startswith(("delete", "send"))]
-        fits = [(word, w) for word in clause for w in dear if len(w) > 3 and word.startswith(w)]
-        return {_verbs()[verb].does: word for word, verb in fits if len(word) > len(verb) + 2}
-    (at, head), last = next(iter(known.items())), clause[-1]
-    first, objects = clause[at], clause[at + 1 :]
-    # get_update has a noun, list_update can be an update of a list
-    gets = head == _Verb("read", always=True) and first != "list"
-    nouns = {"read", "create", "modify"} if gets else {"read"}
-    always = {v.does: clause[i] for i, v in known.items() if v.always and v.does not in nouns}
-    if first in _set("noun") and not always and _reads(last, head):
+    if not known:
+        return {}
+    (at, does), last = next(iter(known.items())), clause[-1]
+    first, objects, nouns = clause[at], clause[at + 1 :], _set("noun")
+    others = {verb: clause[i] for i, verb in known.items() if clause[i] in _set("anywhere")}
+    reads = last in _set("looking") or (last in _set("shows") and does in ("create", "delete", "anything"))
+    if first in nouns and not others and reads:  # email_search, order_status
         return {"read": last}
-    if clause == [first] and first in _set("starting"):
-        return {"anything": first}
-    weight = _weight(first, head.does, objects or clause[:at], {"force", "forced"} & {*clause})
-    found = (weight or {head.does: first}) | always
-    if first in _set("noun") and last not in _set("noun") and len(clause) - 1 in known:
-        found.setdefault(known[len(clause) - 1].does, last)  # follow_request_authorize
-    makes = head.does in ("create", "anything", "untold") and _set("drafting").isdisjoint(clause)
-    if makes or head.does.startswith(("send", "either")):
-        for word in _direct(objects):
+    phrases = _phrases(objects)
+    found = _weight(first, does, phrases if objects else _phrases(clause[:at])) or {does: first}
+    found |= others
+    if first in nouns and last not in nouns and len(clause) - 1 in known:
+        found.setdefault(known[len(clause) - 1], last)  # follow_request_authorize
+    makes = does in ("create", "anything", "untold") and _set("drafting").isdisjoint(clause)
+    if makes or does.startswith(("send", "either")):
+        for word in phrases[0]:
             if word in _set("message"):  # create_post
-                found.setdefault(_verbs()[word].does, word)
+                found.setdefault(_deed_of("verbs")[word], word)
     return found
 
 
-def _known_verbs(clause: list[str], *, versioned: bool) -> dict[int, _Verb]:
-    """Return the words that are verbs here, by place."""
-    found: dict[int, _Verb] = {}
+def _known_verbs(clause: list[str], *, versioned: bool) -> dict[int, str]:
+    """Return the deeds of the words that are verbs here, by place."""
+    found: dict[int, str] = {}
     for i, word in enumerate(clause):
-        verb, ends = _verb_of(word), i == len(clause) - 1
+        does, ends = _verb(word), i == len(clause) - 1
         if word in _set("weak") and not ends:
             continue
-        if word == "type" and clause == ["type"]:  # of a key; in a browser it types something
-            verb = _Verb("read", always=False)
-        elif word == "checkout" and versioned:
-            verb = _Verb("modify", always=False)
+        if word == "checkout" and versioned:
+            does = "modify"
         elif word in _set("noun") and ends and i and not found:
-            if word == "log":
-                verb = _Verb("read", always=False)
-            elif clause[i - 1] not in _set("revisions"):
-                # frobnicate_branch: the noun of a verb that isn't known, unless it is dear itself
-                dear = ("either", "send_public", "delete", "anything")
-                verb = verb if verb and verb.does in dear else None
-        if verb:
-            found[i] = verb
+            # frobnicate_branch: the noun of a verb that isn't known, unless it is dear itself
+            dear = ("either", "send_public", "delete", "anything")
+            does = does if clause[i - 1] in _set("revisions") or does in dear else None
+        if does:
+            found[i] = does
     return found
 
 
-def _reads(last: str, head: _Verb) -> bool:
-    """Return whether a last word makes the noun before it the object of reading: ``email_search``, ``order_status``."""
-    always = _verbs().get(last) == _Verb("read", always=True)
-    return always or (
-        last in _set("weak") | {"log", "preview"} and head.does in ("create", "delete", "anything")
-    )
+def _phrases(words: list[str]) -> list[list[str]]:
+    """Return the direct object and those after prepositions, empty if they are only about their first noun."""
+    return [[] if part and part[-1] in _set("about") else part for part in _parts(words, "preposition")]
 
 
-def _direct(words: list[str]) -> list[str]:
-    """Return the direct object: the words up to a preposition, unless they are only about their first noun."""
-    ends = (i for i, word in enumerate(words) if word in _set("preposition"))
-    direct = words[: next(ends, len(words))]
-    return [] if direct and direct[-1] in _set("about") else direct
-
-
-def _weight(first: str, does: str, words: list[str], force: set[str]) -> dict[str, str]:
+def _weight(first: str, does: str, phrases: list[list[str]]) -> dict[str, str]:
     """Return the deed of a verb that is weighty with its objects: ``create_order`` moves money."""
-    objects = set(force)
-    phrase: list[str] = []
-    for word in [*words, "to"]:
-        if word in _set("preposition"):
-            objects |= {*_direct(phrase)}
-            phrase = []
-        else:
-            phrase.append(word)
-    # update_campaign_status: a status can start what it belongs to
-    verbs = {first, does, "activate"} if does == "modify" and "status" in objects else {first, does}
-    for some, others, becomes in _weighty():
+    everything = {word for phrase in phrases for word in phrase}
+    for verbs, objects, becomes in _weighty():
         # resolve_issue_by_id: what only reads, reads its direct object
-        among = others.intersection((becomes == "read" and _direct(words)) or objects)
-        if among and some & verbs:
+        among = objects.intersection(phrases[0] if becomes == "read" and phrases[0] else everything)
+        if among and verbs & {first, does}:
             return {becomes: f"{first} {min(among)}"}
     return {}
 
@@ -354,14 +303,14 @@ class _Described:
 
     def __init__(self, name: str, annotations: object, schema: object) -> None:
         self.reasons: list[str] = []
-        self.disguised = _is_disguised(name)
-        self.words = _words_of(name)
+        self.disguised, self.words = _is_disguised(name), _words_of(name)
         names = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
         get = annotations.get if isinstance(annotations, Mapping) else partial(getattr, annotations)
         hints = [hint if isinstance(hint := get(one, None), bool) else None for one in names]
         self.read_only, self.destructive, self.idempotent, self.open_world = hints
         schema = schema if isinstance(schema, Mapping) else {}
         properties, required = schema.get("properties"), schema.get("required")
+        self.required = len(required) if isinstance(required, list | tuple) else 0
         kinds = {
             "_".join(_words_of(str(key)[:_LONGEST])): kind if isinstance(kind, Mapping) else {}
             for key, kind in (properties.items() if isinstance(properties, Mapping) else ())
@@ -375,9 +324,7 @@ class _Described:
         shown = _set("visible_choice", "fields")
         fields["visibility"] |= {name for name, said in choices.items() if shown & {*map(str.casefold, said)}}
         fields["several"] |= {name for name in fields["recipient"] if kinds[name].get("type") == "array"}
-        fields["signing"] |= fields["payee"] if "amount" in kinds else set()
         self.fields = {kind: sorted(names) for kind, names in fields.items()}
-        self.required = len(set(map(str, required))) if isinstance(required, list | tuple) else 0
         versioned = bool(fields["revision"])
         self.deeds = _deeds(self.words, versioned=versioned)
         for name in fields["deed"]:  # a tool of many deeds, one of them in its field "action"
@@ -443,18 +390,19 @@ class _Described:
     def _by_hints(self) -> tuple[str, bool]:
         """Return the category by the hints alone, and whether it is a guess."""
         if self.destructive is True:
-            category, reason = "delete", "can destroy"
+            category, reason, guess = "delete", "can destroy", self.read_only is True
         elif self.read_only is True:
-            category, reason = "read", "only reads"
+            category, reason, guess = "read", "only reads", False
         elif self.destructive is None:
-            category, reason = "delete", "... nothing of what it leaves alone: it counts as destructive"
+            reason = "... nothing of what it leaves alone: it counts as destructive"
+            category, guess = "delete", True
         elif self.open_world is False:
-            category, reason = "modify", "only adds and reaches nothing outside: a change"
+            category, reason, guess = "modify", "only adds and reaches nothing outside: a change", True
         else:
-            category, reason = "send_private", "only adds, but reaches the outside world: a message"
+            reason = "only adds, but reaches the outside world: a message"
+            category, guess = "send_private", True
         self.reasons.append(f"The server says that it {reason}.")
-        sure = self.read_only is True if category == "read" else self.destructive is True
-        return category, not sure or (category == "delete" and self.read_only is True)
+        return category, guess
 
     def _with_fields(self, category: str, by_name: str | None) -> str:
         fields = self.fields
@@ -464,10 +412,6 @@ class _Described:
         if (signing := fields["signing"]) and _RANK[category] < _RANK["delete"]:
             self.reasons.append(f"Its field '{signing[0]}' lets it move what its owner has, for good.")
             return "delete"
-        addressed = fields["address"] and fields["text"] and not {*self.words} & _set("drafting")
-        if category in ("create", "modify") and addressed:
-            self.reasons.append("It has fields for an address and a text, so it can send messages.")
-            category = "send_private"
         if category == "send_private" and "force" in fields["force"]:
             self.reasons.append("Its field 'force' overrides what others have.")
             return "delete"

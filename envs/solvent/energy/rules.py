@@ -1,4 +1,4 @@
-"""Cost proposals and deferrals as records, and the rules of filing and approving, in one place.
+"""Cost proposals and deferrals as records, and the rules of filing and approving.
 
 Mechanism (source: *Action Cost: The Energy Model*, "Cost Change Proposals"). A proposal is an argument with evidence
 from at least ``EVIDENCE_HEARTBEATS`` heartbeats. Only an approval changes a price ``c``, once a day, and then to
@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import os
 import re
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from solvent.energy.pricing import MOST_ENERGY
 from solvent.files import RECORD, InputError, first_problem, input_lines, now, read_input, strict_json
@@ -31,19 +32,16 @@ if TYPE_CHECKING:
     from solvent.energy.tables import EnergyCost, EnergyCostProposal
 
 __all__ = [
-    "CHANGE_EVERY", "EVIDENCE_HEARTBEATS", "STEP_LIMIT", "Discomfort", "Evidence", "Proposal",
-    "ProposalError", "StoreError", "allowed_costs", "approved_cost", "check_filing", "next_change", "rows_in",
+    "CHANGE_EVERY", "EVIDENCE_HEARTBEATS", "STEP_LIMIT", "Discomfort", "Evidence", "Proposal", "ProposalError",
+    "StoreError", "allowed_costs", "approved_cost", "check_filing", "rows_in",
 ]  # fmt: skip
 
 STEP_LIMIT = 0.5
 """Maximum change of a price by one approval, as a share of it."""
-
 CHANGE_EVERY = datetime.timedelta(days=1)
 """Time between two approvals for one target."""
-
 EVIDENCE_HEARTBEATS = 2
 """Heartbeats of evidence that a proposal takes."""
-
 MOST_READ = 2**26
 """Maximum size of a file of proposals or deferrals, bytes."""
 
@@ -65,34 +63,32 @@ class ProposalError(StoreError):
 
 
 class Evidence(BaseModel):
-    """One observation and where it comes from, such as ``heartbeat_102``."""
+    """One observation and its source, such as ``heartbeat_102``; ``"heartbeat_102: deferred outreach"`` is read too."""
 
     model_config = RECORD
 
     source: Text
     summary: Text
 
-
-def _evidence(said: Any) -> Any:
-    """Read the source's form ``"heartbeat_102: deferred outreach"`` too."""
-    if not isinstance(said, str):
-        return said
-    source, colon, summary = said.partition(":")
-    return (
-        {"source": source.strip(), "summary": summary.strip()}
-        if colon
-        else {"source": "agent", "summary": said}
-    )
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, said: Any) -> Any:
+        if not isinstance(said, str):
+            return said
+        source, colon, summary = said.partition(":")
+        found = (source.strip(), summary.strip()) if colon else ("agent", said)
+        return dict(zip(("source", "summary"), found, strict=True))
 
 
 class Proposal(BaseModel):
-    """The source's ``energy_cost_proposal``. Evidence may be texts; their heartbeats join ``heartbeat_refs``.
+    """The source's ``energy_cost_proposal``. A row of ``energy_cost_proposals``, as a lab logs it, is read too.
 
     Attributes:
         target: the action or tool, which has a price in the store.
         target_type: None for the one that the store knows by this name.
         current_cost: the cost that is argued about, energy.
         suggested_range: lowest and highest cost, energy.
+        heartbeat_refs: further heartbeats of evidence.
         memory_refs: ids of memories that support it.
     """
 
@@ -105,25 +101,25 @@ class Proposal(BaseModel):
     suggested_range: tuple[Energy, Energy]
     direction: Literal["increase", "decrease"]
     rationale: Text
-    evidence: list[Annotated[Evidence, BeforeValidator(_evidence)]] = Field(min_length=1)
+    evidence: list[Evidence] = Field(min_length=1)
     confidence: Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
     heartbeat_refs: list[Beat] = []
     memory_refs: list[uuid.UUID] = []
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Self:
-        """Read the source's JSON, or a row of its table ``energy_cost_proposals`` as a lab's ledger has it."""
-        if "target_name" not in row:
-            return cls.model_validate(row)
-        said = {key: value for key, value in row.items() if key in cls.model_fields}
-        span = [row.get("suggested_min"), row.get("suggested_max")]
-        return cls.model_validate(said | {"target": row["target_name"], "suggested_range": span})
 
     @property
     def heartbeats(self) -> list[int]:
         """The heartbeats of the evidence."""
         named = (re.fullmatch(r"heartbeat_(\d{1,9})", item.source) for item in self.evidence)
         return sorted({*self.heartbeat_refs, *(int(found[1]) for found in named if found)})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_row(cls, said: Any) -> Any:
+        if not isinstance(said, Mapping) or "target_name" not in said:
+            return said
+        span = (said.get("suggested_min"), said.get("suggested_max"))
+        known = {key: value for key, value in said.items() if key in cls.model_fields}
+        return known | {"target": said["target_name"], "suggested_range": span}
 
     @model_validator(mode="after")
     def _range_lies_in_its_direction(self) -> Self:
@@ -139,6 +135,8 @@ class Proposal(BaseModel):
 class Discomfort(BaseModel):
     """A row of the source's ``cost_discomfort_log``: an action that was deferred because of its cost.
 
+    Further keys, as in the lines of a lab, are left out.
+
     Attributes:
         estimated_value: the agent's estimate in its own units (bits in the lab).
         energy_cost: its cost, energy.
@@ -146,7 +144,7 @@ class Discomfort(BaseModel):
         similar_deferrals_recent: heartbeats in which it was deferred lately.
     """
 
-    model_config = RECORD
+    model_config = RECORD | {"extra": "ignore"}
 
     heartbeat_number: Beat
     action_considered: Text
@@ -158,16 +156,9 @@ class Discomfort(BaseModel):
     similar_deferrals_recent: Beat = 0
     created_at: datetime.datetime = Field(default_factory=now)
 
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Self:
-        """Read a line of a lab's ledger, which has further keys."""
-        return cls.model_validate({key: value for key, value in row.items() if key in cls.model_fields})
 
-
-def rows_in(
-    path: str | os.PathLike[str], read: Callable[[Mapping[str, Any]], R]
-) -> Iterator[tuple[str, uuid.UUID, Mapping[str, Any], R]]:
-    """Yield the rows of a file, one JSON document or JSON lines: place, id, row, record.
+def rows_in(path: str | os.PathLike[str], kind: type[R]) -> Iterator[tuple[str, uuid.UUID, R | None]]:
+    """Yield place, id and record of each row of a file, one JSON document or JSON lines; None for what was reviewed.
 
     The id is made of the row's content and of how often it came before, so a ledger that has grown can be read again.
 
@@ -180,20 +171,19 @@ def rows_in(
         rows = [(str(path), one) for one in (value if isinstance(value, list) else [value])]
     except ValueError:  # not one document
         rows = [(f"{path}, line {number}", line) for number, line in input_lines(path) if line.strip()]
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for place, said in rows:
         try:
             row = strict_json(said) if isinstance(said, bytes) else said
-            if not isinstance(row, Mapping):
-                raise InputError(f"got {row!r:.60}; allowed: an object")
-            record = read(row)
+            reviewed = isinstance(row, dict) and row.get("status", "pending") != "pending"
+            record = None if reviewed else kind.model_validate(row)
         except ValidationError as error:
             raise InputError(f"{place}: {first_problem(error)}") from None
         except ValueError as error:
             raise InputError(f"{place}: {error!s:.200}") from None
         text = json.dumps(row, sort_keys=True)
-        seen[text] += 1
-        yield place, uuid.uuid5(uuid.NAMESPACE_OID, f"{seen[text]} {text}"), row, record
+        counts[text] += 1
+        yield place, uuid.uuid5(uuid.NAMESPACE_OID, f"{counts[text]} {text}"), record
 
 
 def check_filing(proposal: Proposal, price: EnergyCost) -> None:
@@ -213,22 +203,16 @@ def check_filing(proposal: Proposal, price: EnergyCost) -> None:
         raise ProposalError(f"suggested_range: got {high:g}; allowed: at most the ceiling {price.ceiling:g}")
 
 
-def next_change(price: EnergyCost) -> datetime.datetime | None:
-    """Return the time from which an approval may change a price again; None if no approval has changed it."""
-    return None if price.revision == 0 else price.effective_at + CHANGE_EVERY
-
-
 def allowed_costs(row: EnergyCostProposal, price: EnergyCost) -> tuple[float, float] | None:
     """Return the lowest and highest cost that an approval may set now, energy; None if there is none."""
+    ceiling = math.inf if price.ceiling is None else price.ceiling
     low = max(row.suggested_min, price.floor, price.cost * (1.0 - STEP_LIMIT))
-    high = min(row.suggested_max, price.cost * (1.0 + STEP_LIMIT))
-    high = high if price.ceiling is None else min(high, price.ceiling)
-    reaches = low < price.cost if row.direction == "decrease" else high > price.cost
+    high = min(row.suggested_max, ceiling, price.cost * (1.0 + STEP_LIMIT))
     if row.direction == "decrease":
         high = min(high, price.cost)
     else:
         low = max(low, price.cost)
-    return (low, high) if reaches and low <= high else None
+    return (low, high) if low <= high and (low, high) != (price.cost, price.cost) else None
 
 
 def approved_cost(
@@ -240,8 +224,8 @@ def approved_cost(
         ProposalError: the range has no allowed cost, ``asked`` is not allowed or missing where the price is another
             than the one argued about, or the price changed less than a day ago.
     """
-    allowed, again = allowed_costs(row, price), next_change(price)
-    if again is not None and moment < again:
+    again, allowed = price.effective_at + CHANGE_EVERY, allowed_costs(row, price)
+    if price.revision and moment < again:
         raise ProposalError(
             f"cost: it changed less than a day ago; allowed: from {again:%Y-%m-%d %H:%M:%S} UTC"
         )
@@ -251,13 +235,10 @@ def approved_cost(
             f"at most {100 * STEP_LIMIT:g} % at once; allowed: reject the proposal"
         )
     low, high = allowed
-    nearest = high if row.direction == "decrease" else low
-    if asked is None and row.current_cost == price.cost != nearest:
-        return nearest
+    if asked is None and row.current_cost == price.cost:
+        asked = high if row.direction == "decrease" else low
     if asked is None or not low <= asked <= high or asked == price.cost:
-        got = f"got {asked:g}" if asked is not None else f"the price is {price.cost:g}"
         raise ProposalError(
-            f"cost: {got}; allowed: name a cost from {low:g} to {high:g} other than {price.cost:g}, at most "
-            f"{100 * STEP_LIMIT:g} % from it"
+            f"cost: the price is {price.cost:g}; allowed: name a cost from {low:g} to {high:g} other than the price"
         )
     return asked

@@ -7,13 +7,12 @@ several reviewers wins. Needs the extra ``store``.
 
 from __future__ import annotations
 
-import datetime
 import os
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
@@ -29,7 +28,6 @@ from solvent.lab.verbs import VERBS
 
 __all__ = ["CostStore"]
 
-R = TypeVar("R", bound=Base)
 _PATIENCE = 30.0
 """Seconds to wait for another writer."""
 
@@ -54,16 +52,16 @@ class CostStore:
         self._session = sessionmaker(self._engine, expire_on_commit=False)
         try:
             with self._reporting(), self._engine.connect() as connection:
-                has = {*sa.inspect(connection).get_table_names()}
-                if "solvent_costs_version" in has:
+                tables = {*sa.inspect(connection).get_table_names()}
+                if "solvent_costs_version" in tables:
                     raise StoreError(f"{self.place}: a store of version 0.2.0; allowed: a new one")
-                if create and not has >= Base.metadata.tables.keys():
+                if not tables >= Base.metadata.tables.keys():
+                    if not create:
+                        raise StoreError(f"{self.place}: not a store of costs; allowed: one with its tables")
                     connection.rollback()
                     connection.execute(self._lock)  # several processes may create it at once
                     Base.metadata.create_all(connection)
                     connection.commit()
-                elif not has >= Base.metadata.tables.keys():
-                    raise StoreError(f"{self.place}: not a store of costs; allowed: one with its tables")
         except StoreError:
             self.close()
             raise
@@ -87,28 +85,20 @@ class CostStore:
             StoreError: the price is below a floor, or not finite.
         """
         with self._writing() as session:
-            return _price(session, target_type, tool.name) or _added(
-                session,
-                EnergyCost(
-                    target_type=target_type, target_name=tool.name, revision=0, cost=tool.energy_cost,
-                    floor=tool.energy_cost_floor or 0.0, ceiling=ceiling, category=tool.category, effective_at=now(),
-                ),
-            )  # fmt: skip
+            return _entered(session, target_type, tool, ceiling)
 
     def register_verbs(self, params: LabParams) -> list[EnergyCost]:
-        """Enter the base costs of a lab's verbs, and return those that had no price."""
-        known = {row.target_name for row in self.prices() if row.target_type == "action"}
-        tools = [energy_for_verb(VERBS[verb].name, params.energy) for verb in offered_verbs(params)]
-        new = [tool for tool in tools if tool.name not in known]
-        return [self.enter("action", tool, ceiling=params.energy.ceiling) for tool in new]
+        """Enter the base costs of a lab's verbs, and return their prices in force."""
+        tools = (energy_for_verb(VERBS[verb].name, params.energy) for verb in offered_verbs(params))
+        return [self.enter("action", tool, ceiling=params.energy.ceiling) for tool in tools]
 
     def register_tools(self, tools: Iterable[ToolEnergy]) -> list[EnergyCost]:
         """Enter discovered tools with their rows of ``mcp_tools``, and return their prices in force."""
         prices = []
         for tool in tools:
-            prices.append(self.enter("mcp_tool", tool))
             with self._writing() as session:
-                if session.scalar(sa.select(McpTool.id).where(McpTool.name == tool.name)) is None:
+                prices.append(_entered(session, "mcp_tool", tool))
+                if session.scalar(sa.select(McpTool.id).filter_by(name=tool.name)) is None:
                     session.add(McpTool(name=tool.name, **tool.to_row() | {"energy_cost": prices[-1].cost}))
         return prices
 
@@ -120,19 +110,10 @@ class CostStore:
 
     def history(self, target_name: str, target_type: str | None = None) -> list[EnergyCost]:
         """Return all prices of a target, oldest first; the last is in force."""
-        query = sa.select(EnergyCost).where(EnergyCost.target_name == target_name)
-        query = query if target_type is None else query.where(EnergyCost.target_type == target_type)
+        query = sa.select(EnergyCost).filter_by(target_name=target_name)
+        query = query if target_type is None else query.filter_by(target_type=target_type)
         with self._reading() as session:
             return [*session.scalars(query.order_by(EnergyCost.target_type, EnergyCost.revision))]
-
-    def price(self, target_type: str, target_name: str) -> EnergyCost:
-        """Return the price in force.
-
-        Raises:
-            StoreError: the target has none.
-        """
-        with self._reading() as session:
-            return self._in_force(session, target_type, target_name)
 
     # -- the agent's side ------------------------------------------------------------------------
 
@@ -144,32 +125,16 @@ class CostStore:
                 allowed, or ``key`` was filed before.
         """
         with self._writing() as session:
-            return self._file(session, proposal, key)
-
-    def revise(self, key: str | uuid.UUID, proposal: Proposal) -> EnergyCostProposal:
-        """Withdraw a pending proposal and file another about the same target in its place; neither or both happen.
-
-        Raises:
-            ProposalError: the proposal was reviewed before, is about another target, or the new one can't be filed.
-        """
-        with self._writing() as session:
-            old, following = _pending(session, key), uuid.uuid4()
-            if proposal.target != old.target_name or proposal.target_type not in (None, old.target_type):
-                raise ProposalError(
-                    f"target: got {proposal.target!r:.60}; allowed: {old.target_name}, as before"
-                )
-            _close(old, "withdrawn", "system", f"revised as {following}")
-            session.flush()
-            return self._file(
-                session, proposal.model_copy(update={"target_type": old.target_type}), following
-            )
+            return _filed(session, proposal, key or uuid.uuid4())
 
     def log_discomfort(self, row: Discomfort, *, key: uuid.UUID | None = None) -> CostDiscomfort | None:
         """Log a deferral; None if ``key`` was logged before."""
+        logged = CostDiscomfort(id=key or uuid.uuid4(), **row.model_dump())
         with self._writing() as session:
-            if key is not None and session.get(CostDiscomfort, key) is not None:
+            if session.get(CostDiscomfort, logged.id) is not None:
                 return None
-            return _added(session, CostDiscomfort(id=key or uuid.uuid4(), **row.model_dump()))
+            session.add(logged)
+        return logged
 
     # -- the human's side ------------------------------------------------------------------------
 
@@ -215,7 +180,8 @@ class CostStore:
         """
         with self._writing() as session:
             row = _pending(session, key)
-            price = self._in_force(session, row.target_type, row.target_name)
+            price = _in_force(session, row.target_type, row.target_name)
+            assert price is not None
             moment = max(now(), price.effective_at)  # the clock may have been set back
             cost = approved_cost(row, price, new_cost, moment)
             _close(row, "approved", by, notes)
@@ -224,8 +190,7 @@ class CostStore:
             following = {"cost": cost, "proposal_id": row.id, "effective_at": moment}
             session.add(EnergyCost(**price.as_row() | {"revision": price.revision + 1} | following))
             if row.target_type == "mcp_tool":
-                tool = sa.update(McpTool).where(McpTool.name == row.target_name)
-                session.execute(tool.values(energy_cost=cost))
+                session.execute(sa.update(McpTool).filter_by(name=row.target_name).values(energy_cost=cost))
             return row
 
     def reject(
@@ -236,60 +201,17 @@ class CostStore:
         Raises:
             ProposalError: the proposal was reviewed before; the message says by whom and when.
         """
-        return self._end(key, "rejected", by, notes)
+        with self._writing() as session:
+            return _close(_pending(session, key), "rejected", by, notes)
 
     def withdraw(
         self, key: str | uuid.UUID, *, by: str = "system", notes: str | None = None
     ) -> EnergyCostProposal:
         """Withdraw a pending proposal; ``by`` is ``system`` for the agent itself, or ``user``. Errors as above."""
-        return self._end(key, "withdrawn", by, notes)
-
-    def expire(self, age: datetime.timedelta) -> list[EnergyCostProposal]:
-        """Reject the proposals that have been pending for ``age`` or longer, as timed out, and return them."""
-        moment = now()
         with self._writing() as session:
-            rows = session.scalars(sa.select(EnergyCostProposal).filter_by(status="pending"))
-            old = [row for row in rows if moment - row.created_at >= age]
-            for row in old:
-                _close(row, "rejected", "timeout", f"no review within {age}")
-            return old
+            return _close(_pending(session, key), "withdrawn", by, notes)
 
     # -- inside ----------------------------------------------------------------------------------
-
-    def _end(self, key: str | uuid.UUID, status: str, by: str, notes: str | None) -> EnergyCostProposal:
-        with self._writing() as session:
-            row = _pending(session, key)
-            _close(row, status, by, notes)
-            return row
-
-    def _file(self, session: Session, proposal: Proposal, key: uuid.UUID | None) -> EnergyCostProposal:
-        if key is not None and session.get(EnergyCostProposal, key) is not None:
-            raise ProposalError(f"proposal {_short(key)} was filed before")
-        kinds = [proposal.target_type] if proposal.target_type else ["action", "mcp_tool"]
-        price = next((found for kind in kinds if (found := _price(session, kind, proposal.target))), None)
-        if price is None:
-            raise ProposalError(f"target: {proposal.target!r:.60} has no price; allowed: register it first")
-        target = {"target_type": price.target_type, "target_name": price.target_name}
-        pending = sa.select(EnergyCostProposal.id).filter_by(**target, status="pending")
-        if (waiting := session.scalar(pending)) is not None:
-            raise ProposalError(
-                f"{proposal.target} has a pending proposal already ({_short(waiting)}); allowed: one at a time"
-            )
-        check_filing(proposal, price)
-        low, high = proposal.suggested_range
-        said = proposal.model_dump(
-            mode="json", exclude={"type", "target", "target_type", "suggested_range", "heartbeat_refs"}
-        )
-        row = EnergyCostProposal(
-            id=key or uuid.uuid4(), **target, **said, suggested_min=low, suggested_max=high,
-            heartbeat_refs=proposal.heartbeats, created_at=now(),
-        )  # fmt: skip
-        return _added(session, row)
-
-    def _in_force(self, session: Session, target_type: str, target_name: str) -> EnergyCost:
-        if (row := _price(session, target_type, target_name)) is None:
-            raise ProposalError(f"target: {target_name!r:.60} has no price; allowed: register it first")
-        return row
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
@@ -307,10 +229,12 @@ class CostStore:
     def _reporting(self) -> Iterator[None]:
         try:
             yield
-        except IntegrityError as error:
-            raise StoreError(f"{self.place}: a value is not allowed ({_said(error)})") from None
         except (SQLAlchemyError, OSError) as error:
-            raise StoreError(f"{self.place}: can't be used as a store ({_said(error)})") from None
+            lines = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
+            what = (
+                "a value is not allowed" if isinstance(error, IntegrityError) else "can't be used as a store"
+            )
+            raise StoreError(f"{self.place}: {what} ({lines[0]:.200})") from None
 
 
 def _engine(place: str, *, create: bool) -> sa.Engine:
@@ -336,30 +260,52 @@ def _engine(place: str, *, create: bool) -> sa.Engine:
     return engine
 
 
-def _said(error: BaseException) -> str:
-    told = getattr(error, "orig", None) or error
-    lines = str(getattr(told, "strerror", None) or told).strip().splitlines() or [type(told).__name__]
-    return lines[0][:200]
-
-
-def _added(session: Session, row: R) -> R:
-    session.add(row)
-    session.flush()
-    session.refresh(row)
-    return row
-
-
-def _price(session: Session, target_type: str, target_name: str) -> EnergyCost | None:
+def _in_force(session: Session, target_type: str, target_name: str) -> EnergyCost | None:
     query = sa.select(EnergyCost).filter_by(target_type=target_type, target_name=target_name)
     found: EnergyCost | None = session.scalar(query.order_by(EnergyCost.revision.desc()).limit(1))
     return found
 
 
-def _close(row: EnergyCostProposal, status: str, by: str, notes: str | None) -> None:
-    allowed = ("user", "system", "timeout") if status == "rejected" else ("user", "system")
-    if by not in allowed:
-        raise ProposalError(f"reviewed_by: got {by!r:.40}; allowed: {', '.join(allowed)}")
+def _entered(
+    session: Session, target_type: str, tool: ToolEnergy, ceiling: float | None = None
+) -> EnergyCost:
+    price = _in_force(session, target_type, tool.name)
+    if price is None:
+        price = EnergyCost(
+            target_type=target_type, target_name=tool.name, revision=0, cost=tool.energy_cost,
+            floor=tool.energy_cost_floor or 0.0, ceiling=ceiling, category=tool.category, effective_at=now(),
+        )  # fmt: skip
+        session.add(price)
+    return price
+
+
+def _filed(session: Session, proposal: Proposal, key: uuid.UUID) -> EnergyCostProposal:
+    if session.get(EnergyCostProposal, key) is not None:
+        raise ProposalError(f"proposal {_short(key)} was filed before")
+    kinds = [proposal.target_type] if proposal.target_type else ["action", "mcp_tool"]
+    price = next((found for kind in kinds if (found := _in_force(session, kind, proposal.target))), None)
+    if price is None:
+        raise ProposalError(f"target: {proposal.target!r:.60} has no price; allowed: register it first")
+    target = {"target_type": price.target_type, "target_name": price.target_name}
+    pending = sa.select(EnergyCostProposal.id).filter_by(**target, status="pending")
+    if (waiting := session.scalar(pending)) is not None:
+        raise ProposalError(
+            f"{proposal.target} has a pending proposal already ({_short(waiting)}); allowed: one at a time"
+        )
+    check_filing(proposal, price)
+    low, high = proposal.suggested_range
+    given = {"type", "target", "target_type", "suggested_range", "heartbeat_refs"}
+    row = EnergyCostProposal(
+        id=key, **target, **proposal.model_dump(mode="json", exclude=given), suggested_min=low,
+        suggested_max=high, heartbeat_refs=proposal.heartbeats, created_at=now(),
+    )  # fmt: skip
+    session.add(row)
+    return row
+
+
+def _close(row: EnergyCostProposal, status: str, by: str, notes: str | None) -> EnergyCostProposal:
     row.status, row.reviewed_by, row.review_notes, row.reviewed_at = status, by, notes, now()
+    return row
 
 
 def _pending(session: Session, key: str | uuid.UUID) -> EnergyCostProposal:
@@ -374,13 +320,13 @@ def _pending(session: Session, key: str | uuid.UUID) -> EnergyCostProposal:
 
 def _found(session: Session, key: str | uuid.UUID) -> EnergyCostProposal:
     digits = str(key).strip().lower().replace("-", "")
-    if not digits or len(digits) > 32 or not set(digits) <= set("0123456789abcdef"):
+    if not digits or not set(digits) <= set("0123456789abcdef"):
         raise ProposalError(f"proposal: got {str(key)!r:.60}; allowed: its id, or the first characters of it")
     as_text = sa.func.replace(sa.cast(EnergyCostProposal.id, sa.Text), "-", "")
     rows = session.scalars(sa.select(EnergyCostProposal).where(as_text.like(f"{digits}%")).limit(2)).all()
     if len(rows) != 1:
         many = "several ids begin" if rows else "no id begins"
-        raise ProposalError(f"proposal: {many} with {digits!r}; allowed: one of `solvent proposals list`")
+        raise ProposalError(f"proposal: {many} with {digits!r:.60}; allowed: one of `solvent proposals list`")
     return rows[0]
 
 

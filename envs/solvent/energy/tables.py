@@ -41,11 +41,8 @@ class _UtcDateTime(sa.TypeDecorator[datetime.datetime]):
     impl = sa.DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime.datetime | None, dialect: sa.Dialect) -> Any:
-        if value is None:
-            return None
-        moment = value.astimezone(datetime.UTC)
-        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+    def process_bind_param(self, value: datetime.datetime | None, dialect: sa.Dialect) -> Any:  # noqa: ARG002
+        return value and value.astimezone(datetime.UTC)
 
     def process_result_value(self, value: datetime.datetime | None, dialect: sa.Dialect) -> Any:  # noqa: ARG002
         return value and (value if value.tzinfo else value.replace(tzinfo=datetime.UTC)).astimezone(
@@ -82,34 +79,24 @@ def _new_id() -> Any:
     return mapped_column(primary_key=True, default=uuid.uuid4, server_default=default)
 
 
-def _created() -> Any:
-    default = _BySql("(strftime('%Y-%m-%d %H:%M:%f000', 'now'))", "now()")
-    return mapped_column(default=now, server_default=default)
+def _checks(*conditions: str) -> list[sa.CheckConstraint]:
+    return [sa.CheckConstraint(condition) for condition in conditions]
 
 
-def _checks(table: str, **conditions: str) -> list[sa.CheckConstraint]:
-    return [sa.CheckConstraint(sql, name=f"ck_{table}_{name}") for name, sql in conditions.items()]
+def _energies(*columns: str) -> list[sa.CheckConstraint]:
+    # PostgreSQL's NaN is greater than every number, SQLite's is NULL.
+    return _checks(*(f"{name} >= 0 AND {name} <= {MOST_ENERGY}" for name in columns))
 
 
-def _energies(table: str, *columns: str) -> list[sa.CheckConstraint]:
-    """A NaN is greater than every number in PostgreSQL, and NULL in SQLite."""
-    return _checks(table, **{name: f"{name} >= 0 AND {name} <= {MOST_ENERGY}" for name in columns})
-
-
-def _one_of(column: str, *values: str) -> str:
-    return f"{column} IN ({', '.join(map(repr, values))})"
-
-
-def _floors(table: str, category: str, floor: str) -> list[sa.CheckConstraint]:
+def _floors(category: str, floor: str) -> list[sa.CheckConstraint]:
     """What is never cheap has its floor."""
+    floors = {name: row.floor for name, row in CATEGORIES.items() if row.floor}
     return _checks(
-        table,
-        **{
-            f"floor_{name}": f"{category} <> '{name}' OR coalesce({floor}, 0) >= {row.floor}"
-            for name, row in CATEGORIES.items()
-            if row.floor
-        },
+        *(f"{category} <> '{name}' OR coalesce({floor}, 0) >= {least}" for name, least in floors.items())
     )
+
+
+_TARGET_TYPE = "target_type IN ('action', 'mcp_tool')"
 
 
 class EnergyCostProposal(Base):
@@ -123,18 +110,17 @@ class EnergyCostProposal(Base):
             "idx_proposals_one_pending", "target_type", "target_name", unique=True,
             sqlite_where=sa.text("status = 'pending'"), postgresql_where=sa.text("status = 'pending'"),
         ),
-        *_energies("proposals", "current_cost", "suggested_min", "suggested_max"),
+        *_energies("current_cost", "suggested_min", "suggested_max"),
         *_checks(
-            "proposals",
-            target_type=_one_of("target_type", "action", "mcp_tool"),
-            direction=_one_of("direction", "increase", "decrease"),
-            status=_one_of("status", "pending", "approved", "rejected", "withdrawn"),
-            reviewed_by=_one_of("reviewed_by", "user", "system", "timeout"),
-            confidence="confidence BETWEEN 0 AND 1",
-            range="suggested_min <= suggested_max",
-            reviewed="(status = 'pending') = (reviewed_at IS NULL) AND (status = 'pending') = (reviewed_by IS NULL)",
-            approved="(status = 'approved') = (new_cost IS NOT NULL AND old_cost IS NOT NULL)",
-            new_cost="new_cost BETWEEN suggested_min AND suggested_max",
+            _TARGET_TYPE,
+            "direction IN ('increase', 'decrease')",
+            "status IN ('pending', 'approved', 'rejected', 'withdrawn')",
+            "reviewed_by IN ('user', 'system', 'timeout')",
+            "confidence BETWEEN 0 AND 1",
+            "suggested_min <= suggested_max",
+            "(status = 'pending') = (reviewed_at IS NULL) AND (status = 'pending') = (reviewed_by IS NULL)",
+            "(status = 'approved') = (new_cost IS NOT NULL AND old_cost IS NOT NULL)",
+            "new_cost BETWEEN suggested_min AND suggested_max",
         ),
     )  # fmt: skip
 
@@ -151,7 +137,7 @@ class EnergyCostProposal(Base):
     heartbeat_refs: Mapped[list[int] | None]
     memory_refs: Mapped[list[uuid.UUID] | None]  # as texts
     status: Mapped[str] = mapped_column(default="pending", server_default=sa.text("'pending'"))
-    created_at: Mapped[datetime.datetime] = _created()
+    created_at: Mapped[datetime.datetime] = mapped_column(default=now, server_default=sa.func.now())
     reviewed_at: Mapped[datetime.datetime | None]
     reviewed_by: Mapped[str | None]
     review_notes: Mapped[str | None]
@@ -177,11 +163,10 @@ class CostDiscomfort(Base):
     __table_args__ = (
         sa.Index("idx_discomfort_action", "action_considered"),
         sa.Index("idx_discomfort_heartbeat", "heartbeat_number"),
-        *_energies("discomfort", "energy_cost", "energy_available"),
+        *_energies("energy_cost", "energy_available"),
         *_checks(
-            "discomfort",
-            reason=_one_of("deferral_reason", "insufficient_energy", "cost_benefit", "hoarding"),
-            similar="similar_deferrals_recent >= 0",
+            "deferral_reason IN ('insufficient_energy', 'cost_benefit', 'hoarding')",
+            "similar_deferrals_recent >= 0",
         ),
     )
 
@@ -194,7 +179,7 @@ class CostDiscomfort(Base):
     deferral_reason: Mapped[str]
     agent_notes: Mapped[str | None]
     similar_deferrals_recent: Mapped[int | None] = mapped_column(server_default=sa.text("0"))
-    created_at: Mapped[datetime.datetime] = _created()
+    created_at: Mapped[datetime.datetime] = mapped_column(default=now, server_default=sa.func.now())
 
 
 class McpTool(Base):
@@ -202,14 +187,13 @@ class McpTool(Base):
 
     __tablename__ = "mcp_tools"
     __table_args__ = (
-        *_energies("mcp_tools", "energy_cost", "energy_cost_floor"),
-        *_checks("mcp_tools", cost="energy_cost >= coalesce(energy_cost_floor, 0)"),
-        *_floors("mcp_tools", "energy_cost_category", "energy_cost_floor"),
+        *_energies("energy_cost", "energy_cost_floor"),
+        *_checks("energy_cost >= coalesce(energy_cost_floor, 0)"),
+        *_floors("energy_cost_category", "energy_cost_floor"),
     )
 
     id: Mapped[uuid.UUID] = _new_id()
     name: Mapped[str] = mapped_column(unique=True)
-    description: Mapped[str | None]
     energy_cost: Mapped[float | None] = mapped_column(server_default=sa.text("2.0"))
     energy_cost_category: Mapped[str | None]
     energy_cost_factors: Mapped[dict[str, Any] | None]
@@ -224,15 +208,9 @@ class EnergyCost(Base):
 
     __tablename__ = "energy_costs"
     __table_args__ = (
-        *_energies("energy_costs", "cost", "floor"),
-        *_checks(
-            "energy_costs",
-            target_type=_one_of("target_type", "action", "mcp_tool"),
-            revision="(revision = 0) = (proposal_id IS NULL)",
-            above_floor="cost >= floor",
-            ceiling="cost <= ceiling",
-        ),
-        *_floors("energy_costs", "category", "floor"),
+        *_energies("cost", "floor"),
+        *_checks(_TARGET_TYPE, "(revision = 0) = (proposal_id IS NULL)", "cost >= floor", "cost <= ceiling"),
+        *_floors("category", "floor"),
     )
 
     target_type: Mapped[str] = mapped_column(primary_key=True)
@@ -242,7 +220,7 @@ class EnergyCost(Base):
     floor: Mapped[float]
     ceiling: Mapped[float | None]
     category: Mapped[str | None]
-    effective_at: Mapped[datetime.datetime] = _created()
+    effective_at: Mapped[datetime.datetime] = mapped_column(default=now, server_default=sa.func.now())
     proposal_id: Mapped[uuid.UUID | None] = mapped_column(
         sa.ForeignKey("energy_cost_proposals.id"), unique=True
     )

@@ -16,14 +16,9 @@ from solvent.energy.rules import ProposalError, allowed_costs
 from solvent.energy.store import CostStore
 from solvent.energy.tables import EnergyCostProposal
 from solvent.files import append_records, read_records
-from solvent.gate.reviews import DecidedError
 from solvent.gate.reviews import Reviews as Verdicts
 
-__all__ = ["Decided", "Field", "Item", "Proposals", "Queue", "Responses", "Reviews", "Row"]
-
-
-class Decided(Exception):  # noqa: N818 - not an error
-    """Somebody has decided already; the message says who, what and why."""
+__all__ = ["Item", "Proposals", "Queue", "Responses", "Reviews", "Row"]
 
 
 class Row(NamedTuple):
@@ -34,25 +29,19 @@ class Row(NamedTuple):
     about: str = ""
 
 
-class Field(NamedTuple):
-    """A field of a form beside name and reason: a choice of values with labels, or a text."""
-
-    name: str
-    label: str
-    choices: Sequence[tuple[str, str]] = ()
-    required: bool = True
-    note: str = ""
-
-
 class Item(NamedTuple):
-    """An item: what it says, facts by name, longer texts by heading, the decision made, and the form for one."""
+    """An item: what it says, facts by name, longer texts by heading, the decision made, and the choices for one.
+
+    ``choices`` are values and labels; ``cost`` is the note of a field for a new cost, if an approval may have one.
+    """
 
     title: str
     said: str
     facts: Sequence[tuple[str, str]] = ()
     parts: Sequence[tuple[str, str]] = ()
     decided: str = ""
-    fields: Sequence[Field] = ()
+    choices: Sequence[tuple[str, str]] = ()
+    cost: str = ""
 
 
 class Queue(Protocol):
@@ -68,12 +57,11 @@ class Queue(Protocol):
     def item(self, key: str) -> Item:
         """Return an item, decided or not. Raise LookupError if there is none."""
 
-    def decide(self, key: str, form: Mapping[str, str]) -> None:
-        """Record a decision with the form's ``who`` and ``why``.
+    def decide(self, key: str, decision: str, form: Mapping[str, str]) -> None:
+        """Record one of the item's choices with the form's ``who`` and ``why``.
 
         Raises:
-            Decided: somebody else was first.
-            ValueError: a field can't be used; the message says which.
+            ValueError: somebody else was first, or a field can't be used; the message says which.
         """
 
 
@@ -92,13 +80,8 @@ class Proposals:
         row = self._found(key)
         history = self._store.history(row.target_name, row.target_type)
         allowed, deferred = allowed_costs(row, history[-1]), self._store.discomfort(row.target_name)
-        within = (
-            "none: the price is out of its reach" if allowed is None else f"{allowed[0]:g} to {allowed[1]:g}"
-        )
+        within = "{:g} to {:g}".format(*allowed) if allowed else "none: the price is out of its reach"
         decided = f"{row.status} by {row.reviewed_by}: {row.review_notes}" if row.status != "pending" else ""
-        choices = [("approve", "Approve: the price changes"), ("reject", "Reject: the price stays")]
-        note = f"Empty: the allowed cost nearest to the price. Allowed: {within}."
-        cost = Field("cost", "New cost, for an approval", required=False, note=note)
         return Item(
             title=row.change,
             said=row.rationale,
@@ -109,28 +92,19 @@ class Proposals:
                 ("Deferrals", f"{len(deferred)} in the log"),
                 ("Filed", f"{row.created_at:%Y-%m-%d %H:%M}"),
             ],
-            parts=[
-                ("Evidence", "\n".join(f"{one['source']}: {one['summary']}" for one in row.evidence or ()))
-            ],
+            parts=[("Evidence", "\n".join(f"{one['source']}: {one['summary']}" for one in row.evidence))],
             decided=decided,
-            fields=[] if decided else [Field("decision", "Decision", choices), cost],
+            choices=[("approve", "Approve: the price changes"), ("reject", "Reject: the price stays")],
+            cost=f"Empty: the allowed cost nearest to the price. Allowed: {within}.",
         )
 
-    def decide(self, key: str, form: Mapping[str, str]) -> None:
+    def decide(self, key: str, decision: str, form: Mapping[str, str]) -> None:
         row, notes = self._found(key), f"{form['who']}: {form['why']}"
-        try:
-            if form.get("decision") == "approve":
-                cost = float(text) if (text := form.get("cost", "").strip()) else None
-                self._store.approve(row.id, new_cost=cost, notes=notes)
-            elif form.get("decision") == "reject":
-                self._store.reject(row.id, notes=notes)
-            else:
-                raise ValueError(f"decision: got {form.get('decision')!r:.40}; allowed: approve, reject")
-        except ProposalError:
-            now = self._found(key)
-            if now.status != "pending":
-                raise Decided(f"{now.status} by {now.reviewed_by}: {now.review_notes}") from None
-            raise
+        if decision == "approve":
+            cost = float(text) if (text := form.get("cost", "").strip()) else None
+            self._store.approve(row.id, new_cost=cost, notes=notes)
+        else:
+            self._store.reject(row.id, notes=notes)
 
     def _found(self, key: str) -> EnergyCostProposal:
         try:
@@ -153,9 +127,7 @@ class Reviews:
 
     def item(self, key: str) -> Item:
         row, made = self._verdicts.find(key), self._verdicts.decisions().get(key)
-        decided = "" if made is None else f"{made.choice} by {made.who}: {made.why}"
         choices = [("accept", "Accept: the evidence supports the claim"), ("decline", "Decline")]
-        open_ = row.verdict == "review" and not decided
         return Item(
             title=f"Review of {row.claim_id}",
             said=row.claim,
@@ -170,24 +142,20 @@ class Reviews:
                 ("Pages", ", ".join(row.pages)),
             ],
             parts=[("Evidence", "\n".join(row.evidence))],
-            decided=decided,
-            fields=[Field("decision", "Decision", choices)] if open_ else [],
+            decided="" if made is None else f"{made.choice} by {made.who}: {made.why}",
+            choices=choices if row.verdict == "review" else (),
         )
 
-    def decide(self, key: str, form: Mapping[str, str]) -> None:
-        try:
-            self._verdicts.decide(key, form.get("decision", ""), who=form["who"], why=form["why"])
-        except DecidedError as error:
-            made = error.decision
-            raise Decided(f"{made.choice} by {made.who}: {made.why}") from None
+    def decide(self, key: str, decision: str, form: Mapping[str, str]) -> None:
+        self._verdicts.decide(key, decision, who=form["who"], why=form["why"])
 
 
-EPAD = (
-    "0: the confidence fits the evidence",
-    "1: slightly too much",
-    "2: a strong claim after a narrow look",
-    "3: a definitive claim with no evidence, or against it",
-)
+EPAD = [
+    ("0", "0: the confidence fits the evidence"),
+    ("1", "1: slightly too much"),
+    ("2", "2: a strong claim after a narrow look"),
+    ("3", "3: a definitive claim with no evidence, or against it"),
+]
 
 
 class Responses:
@@ -218,26 +186,17 @@ class Responses:
         found = score(turn.response, turn.calls, turn.query)
         shown = [("The heuristic says", f"{found.score}, {found.rule}")] if labels else []
         shown += [(one.labelled_by, f"{one.epad.human}: {one.reason}") for one in labels]
-        return Item(
-            title=f"Response {key}",
-            said=turn.query,
-            facts=shown,
-            parts=[("Response", turn.response), *((_asked(call), call.result) for call in turn.calls)],
-            fields=[
-                Field("epad", "Adequacy of the response's confidence", [(said[0], said) for said in EPAD])
-            ],
-        )
+        parts = [("Response", turn.response), *((_asked(call), call.result) for call in turn.calls)]
+        return Item(f"Response {key}", turn.query, shown, parts, choices=EPAD)
 
-    def decide(self, key: str, form: Mapping[str, str]) -> None:
-        if form.get("epad") not in ("0", "1", "2", "3"):
-            raise ValueError(f"epad: got {form.get('epad')!r:.40}; allowed: 0, 1, 2, 3")
+    def decide(self, key: str, decision: str, form: Mapping[str, str]) -> None:
         turn = self._turns[key]
         found = score(turn.response, turn.calls, turn.query)
         record = record_of(turn.response, turn.calls, turn.query, found, id=key)
-        label = labelled(record, epad=int(form["epad"]), by=form["who"], reason=form["why"])
+        label = labelled(record, epad=int(decision), by=form["who"], reason=form["why"])
         with self._deciding:  # of this desk's people; another program's label is a line beside it
-            if mine := [one for one in self._labels().get(key, []) if one.labelled_by == form["who"]]:
-                raise Decided(f"{form['who']} labelled it {mine[0].epad.human}: {mine[0].reason}")
+            if any(one.labelled_by == form["who"] for one in self._labels().get(key, [])):
+                raise ValueError(f"who: {form['who']} has labelled it already; allowed: one label each")
             append_records(self._scores, [label])
 
     def _labels(self) -> dict[str, list[ScoreRecord]]:

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from solvent_experiments.console import new_console
+from solvent_experiments.console import say, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rich.console import Console
-
     from solvent import LabEnv
 
 __all__ = ["app"]
@@ -70,7 +66,7 @@ def run(
     params = LabParams.from_mapping(
         {"budget": {"heartbeats": cycles, "wells": budget}}, base=environment_params(env)
     )
-    chooser, console = make_agent(agent, params), new_console()
+    chooser = make_agent(agent, params)
     earlier = len(read_refusals_jsonl(log)) if log.exists() else 0
     lab = LabEnv(params, ledger_path=log)
     observation, info = lab.reset(seed=seed)
@@ -81,27 +77,26 @@ def run(
         mask = info["action_mask"]
         show_labs(chooser, lab.batch.get_labs(), params)
         observation, _, ended, _, info = lab.step(act_one(chooser, observation, mask))
-        _print_cycle(lab, info, console)
+        _print_cycle(lab, info)
     episode = info["episode_summary"]
     refused = sum(episode["refusals"].values())
-    console.print(
+    say(
         f"\n{refused} of {lab.batch.labs[0]['heartbeat']} cycles refused, {episode['accepted']} findings accepted, "
         f"{episode['wrong']} of them wrong; {episode['debt']:.2f} bits of debt settled, return "
-        f"{episode['return']:+.2f} bits. {log} has {earlier + refused} refusals.",
-        highlight=False,
+        f"{episode['return']:+.2f} bits. {log} has {earlier + refused} refusals."
     )
     other = "honest" if agent != "honest" else "surfer"
-    console.print(
-        f"Next: `solvent debt run --cycles {cycles} --budget {budget} --seed {seed} --agent {other} --env {env}` plays "
-        "the same lab with another agent; docs/debt.md shows how to hold an agent of your own to these rules.",
-        highlight=False,
+    suggest(
+        f"`solvent debt run --cycles {cycles} --budget {budget} --seed {seed} --agent {other} --env {env}` plays "
+        "the same lab with another agent; docs/debt.md shows how to hold an agent of your own to these rules."
     )
 
 
-def _print_cycle(lab: LabEnv, info: dict[str, Any], console: Console) -> None:
-    from rich.table import Table
-    from rich.text import Text
+def _print_cycle(lab: LabEnv, info: dict[str, Any]) -> None:
+    import numpy as np
 
+    from solvent.lab.ledger import refusals
+    from solvent.lab.verbs import VERBS
     from solvent.lab.words.told import tell
 
     record, step = lab.batch.labs[0], lab.batch.steps[0]
@@ -109,38 +104,25 @@ def _print_cycle(lab: LabEnv, info: dict[str, Any], console: Console) -> None:
     books = f"Debt {record['debt']:.2f} bits, {record['wells']} wells left."
     head = f"CYCLE {step['heartbeat'] + 1}/{lab.params.budget.heartbeats}  {done}."
     if "refusal" not in info:
-        console.print(f"{head} {outcome} {books}", highlight=False)
+        say(f"{head} {outcome} {books}")
         return
-    console.print(f"\n{head}", highlight=False)
-    console.print(Text(f"EPISTEMIC DEBT REFUSAL: {info['refusal']}", style="bold red"))
-    rows = Table.grid(padding=(0, 2))
-    for name, said in _rows(lab, info):
-        rows.add_row(f"  {name}", Text(said))
-    console.print(rows)
-    console.print(f"  {books}\n", highlight=False)
-
-
-def _rows(lab: LabEnv, info: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    import numpy as np
-
-    from solvent.lab.ledger import refusals
-    from solvent.lab.verbs import VERBS
-
-    (event,) = refusals(lab.names, lab.batch.steps[0], None, None)
-    why = {
-        f"debt is above the threshold of {event['debt_threshold']:g} bits, and this is no calibration": (
-            event["blocked_by_threshold"]
-        ),
-        "it would cost more wells than there are": event["blocked_by_cost"],
-    }
-    caused = "yes" if event["caused_by_debt"] else "no: it would not run at zero debt either"
+    (event,) = refusals(lab.names, step, None, None)
+    threshold = f"debt is above the threshold of {event['debt_threshold']:g} bits, and this is no calibration"
+    why = [threshold] if event["blocked_by_threshold"] else []
+    why += ["it would cost more wells than there are"] if event["blocked_by_cost"] else []
     able = np.unique(lab.actions["verb"][np.flatnonzero(info.get("action_mask", ()))])
-    yield "Proposal", event["design_id"]
-    yield "Hypothesis", event["proposed_hypothesis"]
-    yield "Debt accumulated", f"{event['debt_bits']:.3f} bits"
-    yield "Base cost", f"{event['base_cost_wells']} wells"
-    yield "Inflated cost", f"{event['inflated_cost_wells']:.2f} wells"
-    yield "Budget remaining", f"{event['budget_remaining']} wells"
-    yield "Why", "; ".join(said for said, holds in why.items() if holds)
-    yield "Caused by debt", caused
-    yield "Can run next", ", ".join(VERBS[verb].name for verb in able) or "nothing: the last cycle is over"
+    rows = {
+        "Proposal": event["design_id"],
+        "Hypothesis": event["proposed_hypothesis"],
+        "Debt accumulated": f"{event['debt_bits']:.3f} bits",
+        "Base cost": f"{event['base_cost_wells']} wells",
+        "Inflated cost": f"{event['inflated_cost_wells']:.2f} wells",
+        "Budget remaining": f"{event['budget_remaining']} wells",
+        "Why": "; ".join(why),
+        "Caused by debt": "yes" if event["caused_by_debt"] else "no: it would not run at zero debt either",
+        "Can run next": ", ".join(VERBS[verb].name for verb in able) or "nothing: the last cycle is over",
+    }
+    say(f"\n{head}\nEPISTEMIC DEBT REFUSAL: {info['refusal']}")
+    for name, said in rows.items():
+        say(f"  {name:<16}  {said}")
+    say(f"  {books}\n")

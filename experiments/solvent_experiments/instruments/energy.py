@@ -29,14 +29,6 @@ def tools(
     timeout: Annotated[
         float, typer.Option(min=0.1, max=3600.0, help="Time limit for a server, in seconds.")
     ] = 20.0,
-    env: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="Environment variable for the commands; KEY alone passes on its current value. Repeatable.",
-            show_default=False,
-        ),
-    ] = None,
     why: Annotated[bool, typer.Option("--why", help="Explain the price of each tool.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the rows of the table `mcp_tools` as JSON.")
@@ -60,12 +52,12 @@ def tools(
 
     - `solvent tools http://127.0.0.1:8000/mcp --why`
     """
-    from solvent_experiments.instruments.tool_servers import ServerError, environment_of, list_tools
+    from solvent_experiments.instruments.tool_servers import ServerError, list_tools
 
-    variables, rows, failed = environment_of(env or []), [], False
+    rows, failed = [], False
     for server in servers:
         try:
-            found = list_tools(server, timeout, variables, show_stderr=stderr)
+            found = list_tools(server, timeout, show_stderr=stderr)
         except ServerError as error:
             complain(str(error))
             failed = True
@@ -116,7 +108,7 @@ def _show(found: Listing, server: str, *, why: bool) -> None:
     if not found.tools:
         say(f"{title}: offers no tools")
         return
-    rows = tuple(
+    cells = tuple(
         (
             printable(tool.name, 60),
             CATEGORIES[tool.category].label,
@@ -127,14 +119,14 @@ def _show(found: Listing, server: str, *, why: bool) -> None:
         )
         for tool in found.tools
     )
-    columns = ("tool", "category", "energy", "floor", "allowed in", "unsure")
-    caption = "unsure: priced as the most expensive reading"
     show_table(
         Table(
-            columns, rows, title=title, caption=caption, left=columns[4:] + columns[1:2], wrapped=("tool",)
+            ("tool", "category", "energy", "floor", "allowed in", "unsure"), cells, title=title,
+            caption="unsure: priced as the most expensive reading", left=("category", "allowed in", "unsure"),
+            wrapped=("tool",),
         ),
         framed=True,
         least=120,
-    )
+    )  # fmt: skip
     for tool in found.tools if why else ():
         say("\n  ".join([printable(tool.name, 60), *map(printable, tool.reasons)]))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from solvent_experiments.config import ConfigError
 from solvent_experiments.console import say, suggest
 from solvent_experiments.instruments.terminal import show_table
 from solvent_experiments.table import Table
 
 if TYPE_CHECKING:
     from solvent.energy.store import CostStore
-    from solvent.energy.tables import EnergyCostProposal
+    from solvent.energy.tables import EnergyCost, EnergyCostProposal
 
 app = typer.Typer(
     rich_markup_mode="markdown",
@@ -44,6 +42,7 @@ Notes = Annotated[str | None, typer.Option("--notes", help="Reason, kept with th
 AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="JSON or JSON lines.", show_default=False)]
 Env = Annotated[str, typer.Option(help="Environment whose base costs are entered for verbs without a price.")]
+Status = Literal["pending", "approved", "rejected", "withdrawn"]
 
 DEFAULT_STORE = "solvent_costs.db"
 DEFAULT_ENV = "Solvent/Debt-v0"
@@ -53,9 +52,7 @@ WAITING = "`solvent proposals list --status pending` shows what still waits."
 
 @app.command("list")
 def list_(
-    status: Annotated[
-        str | None, typer.Option(help="Only `pending`, `approved`, `rejected` or `withdrawn`.")
-    ] = None,
+    status: Annotated[Status | None, typer.Option(help="Only proposals in this state.")] = None,
     as_json: AsJson = False,
     store: Store = DEFAULT_STORE,
 ) -> None:
@@ -63,22 +60,18 @@ def list_(
 
     Example: `solvent proposals list --status pending`
     """
-    if status not in (None, "pending", "approved", "rejected", "withdrawn"):
-        raise ConfigError(
-            f"got {status!r:.40}; allowed: pending, approved, rejected, withdrawn", key="--status"
-        )
     with _opened(store) as opened:
         rows = opened.proposals(status)
     if as_json:
         _print_json(rows)
         return
     if not rows:
-        say(f"no {status or ''} proposals".replace("  ", " "))
+        say(f"no {status} proposals" if status else "no proposals")
         suggest("`solvent proposals file FILE` files those of a lab's energy_cost_proposals.jsonl.")
         return
     cells = tuple(
         (
-            *(_short(row), f"{row.created_at:%Y-%m-%d %H:%M}", row.target, f"{row.current_cost:g}"),
+            *(_short(row.id), f"{row.created_at:%Y-%m-%d %H:%M}", row.target, f"{row.current_cost:g}"),
             *(f"{row.suggested_min:g} – {row.suggested_max:g}", f"{row.confidence:.0%}"),
             row.status if row.new_cost is None else f"{row.status}: {row.new_cost:g}",
             row.rationale,
@@ -86,17 +79,14 @@ def list_(
         for row in rows
     )
     columns = ("id", "filed", "target", "cost", "suggested", "confidence", "status", "rationale")
-    left = ("filed", "target", "status", "rationale")
-    _show(
-        Table(columns, cells, title="Proposals", caption="costs in energy", left=left, wrapped=("rationale",))
-    )
+    _show("Proposals", columns, cells, left=("filed", "target", "status", "rationale"), wrapped="rationale")
     suggest(
         "`solvent proposals show ID` shows its reasons, `solvent proposals approve ID` changes the price."
     )
 
 
 @app.command()
-def show(key: Key, as_json: AsJson = False, store: Store = DEFAULT_STORE) -> None:
+def show(key: Key, store: Store = DEFAULT_STORE) -> None:
     """Show one proposal: the change it asks for, its reasons, and the bounds of the price.
 
     Example: `solvent proposals show 3f2a`
@@ -105,24 +95,21 @@ def show(key: Key, as_json: AsJson = False, store: Store = DEFAULT_STORE) -> Non
 
     with _opened(store) as opened:
         row = opened.proposal(key)
-        price = opened.price(row.target_type, row.target_name)
+        price = opened.history(row.target_name, row.target_type)[-1]
         deferred = len(opened.discomfort(row.target_name))
-    if as_json:
-        _print_json(row)
-        return
     allowed = allowed_costs(row, price)
     said = {
         "asks": row.change,
         "status": row.status,
         "cost": f"{row.current_cost:g} when it was argued, {price.cost:g} now",
-        "allowed": "nothing: the price is out of its reach"
-        if allowed is None
-        else "{:g} to {:g}".format(*allowed),
+        "allowed": "{:g} to {:g}".format(*allowed) if allowed else "nothing: the price is out of its reach",
         "rationale": row.rationale,
         "confidence": f"{row.confidence:.0%}",
         "evidence": "\n".join(f"{item['source']}: {item['summary']}" for item in row.evidence),
         "deferrals": f"{deferred} in the log",
-        "reviewed": f"by {row.reviewed_by}, {_time(row.reviewed_at)}" if row.reviewed_at else "",
+        "reviewed": f"by {row.reviewed_by}, {row.reviewed_at:%Y-%m-%d %H:%M:%S} UTC"
+        if row.reviewed_at
+        else "",
         "notes": row.review_notes or "",
         "changed": f"from {row.old_cost:g} to {row.new_cost:g}" if row.new_cost is not None else "",
     }
@@ -130,7 +117,9 @@ def show(key: Key, as_json: AsJson = False, store: Store = DEFAULT_STORE) -> Non
         for i, line in enumerate(text.splitlines()):
             say(f"{'' if i else name:<12}{line}")
     if row.status == "pending":
-        suggest(f"`solvent proposals approve {_short(row)}`, or `reject` or `withdraw` it.")
+        suggest(f"`solvent proposals approve {_short(row.id)}`, or `reject` or `withdraw` it.")
+    else:
+        suggest(PRICES)
 
 
 @app.command()
@@ -148,7 +137,7 @@ def approve(
     """
     with _opened(store) as opened:
         row = opened.approve(key, new_cost=cost, notes=notes)
-    say(f"approved {_short(row)}: {row.target} costs {row.new_cost:g} instead of {row.old_cost:g}")
+    say(f"approved {_short(row.id)}: {row.target} costs {row.new_cost:g} instead of {row.old_cost:g}")
     suggest(PRICES)
 
 
@@ -160,55 +149,19 @@ def reject(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> None:
     """
     with _opened(store) as opened:
         row = opened.reject(key, notes=notes)
-    say(f"rejected {_short(row)}: the cost of {row.target} stays")
+    say(f"rejected {_short(row.id)}: the cost of {row.target} stays")
     suggest(WAITING)
 
 
 @app.command()
 def withdraw(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> None:
-    """Withdraw a pending proposal.
+    """Withdraw a pending proposal, as to file a revised one.
 
     Example: `solvent proposals withdraw 3f2a`
     """
     with _opened(store) as opened:
         row = opened.withdraw(key, by="user", notes=notes)
-    say(f"withdrew {_short(row)}: the cost of {row.target} stays")
-    suggest(WAITING)
-
-
-@app.command()
-def revise(key: Key, file: File, store: Store = DEFAULT_STORE) -> None:
-    """Put another proposal about the same target in the place of a pending one.
-
-    Example: `solvent proposals revise 3f2a proposal.json`
-    """
-    from solvent.energy.rules import Proposal, rows_in
-
-    revised = [record for *_, record in rows_in(file, Proposal.from_row)]
-    if len(revised) != 1:
-        raise ConfigError(f"{file}: got {len(revised)} proposals; allowed: one")
-    with _opened(store) as opened:
-        row = opened.revise(key, revised[0])
-    say(f"filed {_short(row)} in its place: {row.target}, {row.suggested_min:g} to {row.suggested_max:g}")
-    suggest(WAITING)
-
-
-@app.command()
-def expire(
-    days: Annotated[
-        float, typer.Option(min=0.001, max=36_500.0, help="Days after which a pending proposal expires.")
-    ] = 30.0,
-    store: Store = DEFAULT_STORE,
-) -> None:
-    """Reject pending proposals that nobody has reviewed in time.
-
-    Example: `solvent proposals expire --days 14`
-    """
-    with _opened(store) as opened:
-        rows = opened.expire(datetime.timedelta(days=days))
-    for row in rows:
-        say(f"rejected {_short(row)} by timeout: the cost of {row.target} stays")
-    say(f"{len(rows)} expired")
+    say(f"withdrew {_short(row.id)}: the cost of {row.target} stays")
     suggest(WAITING)
 
 
@@ -223,18 +176,13 @@ def file_(file: File, env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> N
     from solvent.energy.rules import Proposal, StoreError, rows_in
     from solvent_experiments.config import environment_params
 
-    params, rows, filed = (
-        environment_params(env),
-        [*rows_in(file, Proposal.from_row)],
-        0,
-    )  # before a store is made
+    params, rows, filed = environment_params(env), [*rows_in(file, Proposal)], 0  # before a store is made
     with _opened(store, create=True) as opened:
         opened.register_verbs(params)
-        for place, key, row, proposal in rows:
-            if (status := row.get("status", "pending")) != "pending":
-                say(f"skipped {place}: {status} in the ledger, by the lab's own review")
-                continue
+        for place, key, proposal in rows:
             try:
+                if proposal is None:
+                    raise StoreError("reviewed in the ledger, by the lab's own review")
                 opened.file(proposal, key=key)
                 filed += 1
             except StoreError as error:
@@ -254,9 +202,9 @@ def log(file: File, store: Store = DEFAULT_STORE) -> None:
     """
     from solvent.energy.rules import Discomfort, rows_in
 
-    rows = [*rows_in(file, Discomfort.from_row)]  # before a store is made
+    rows = [(key, row) for _, key, row in rows_in(file, Discomfort) if row]  # before a store is made
     with _opened(store, create=True) as opened:
-        logged = sum(opened.log_discomfort(row, key=key) is not None for _, key, _, row in rows)
+        logged = sum(opened.log_discomfort(row, key=key) is not None for key, row in rows)
     say(f"logged {logged}, skipped {len(rows) - logged} that were logged before")
     suggest("`solvent proposals show ID` counts them beside the proposals that rest on them.")
 
@@ -283,7 +231,7 @@ def register(
     params = environment_params(env)  # before a store is made
     with _opened(store, create=True) as opened:
         rows = opened.register_verbs(params) if own is None else [opened.enter("action", own)]
-    say("; ".join(f"{row.target_name} {row.cost:g}" for row in rows) or "every verb has a price already")
+    say("; ".join(f"{row.target_name} {row.cost:g}" for row in rows))
     suggest(PRICES)
 
 
@@ -309,17 +257,13 @@ def prices(
         (
             *(row.target_name, f"{row.cost:g}", f"{row.floor:g}"),
             "" if row.ceiling is None else f"{row.ceiling:g}",
-            *(row.category or "", _time(row.effective_at)),
-            "" if row.proposal_id is None else str(row.proposal_id)[:8],
+            *(row.category or "", f"{row.effective_at:%Y-%m-%d %H:%M:%S} UTC"),
+            "" if row.proposal_id is None else _short(row.proposal_id),
         )
         for row in rows
     )
     columns = ("target", "cost", "floor", "ceiling", "category", "since", "by proposal")
-    _show(
-        Table(
-            columns, cells, title="Prices", caption="costs in energy", left=columns[4:], wrapped=("target",)
-        )
-    )
+    _show("Prices", columns, cells, left=columns[4:], wrapped="target")
     suggest("`solvent proposals show ID` shows the argument for a price.")
 
 
@@ -329,23 +273,16 @@ def _opened(place: str, *, create: bool = False) -> CostStore:
     return CostStore(place, create=create)
 
 
-def _print_json(rows: Any) -> None:
-    """Print a row or rows with columns in the order of the schema."""
-    given = [row.as_row() for row in rows] if isinstance(rows, Sequence) else rows.as_row()
-    say(
-        json.dumps(
-            given, indent=2, default=lambda one: one.isoformat() if hasattr(one, "isoformat") else str(one)
-        )
-    )
+def _print_json(rows: Sequence[EnergyCostProposal | EnergyCost]) -> None:
+    """Print rows with columns in the order of the schema."""
+    given = [row.as_row() for row in rows]
+    say(json.dumps(given, indent=2, default=lambda one: getattr(one, "isoformat", one.__str__)()))
 
 
-def _show(table: Table) -> None:
+def _show(title: str, columns: tuple[str, ...], cells: Any, left: Sequence[str], wrapped: str) -> None:
+    table = Table(columns, cells, title=title, caption="costs in energy", left=left, wrapped=(wrapped,))
     show_table(table, framed=True, least=120)
 
 
-def _short(row: EnergyCostProposal) -> str:
-    return str(row.id)[:8]
-
-
-def _time(moment: datetime.datetime | None) -> str:
-    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+def _short(key: Any) -> str:
+    return str(key)[:8]
