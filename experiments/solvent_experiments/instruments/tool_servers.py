@@ -188,19 +188,20 @@ def _junk(message: Exception) -> str:
 
 
 def _problem(error: BaseException, timeout: float, heard: Listing) -> str:
-    closed = isinstance(error, McpError) and error.error.code == CONNECTION_CLOSED
-    closed = (
-        closed and error.error.message == "Connection closed"
-    )  # servers use its code for other things too
+    told = (error.error.code, error.error.message) if isinstance(error, McpError) else None
+    # Servers use the code of a closed connection for other things too.
+    closed = isinstance(error, _GONE) or told == (CONNECTION_CLOSED, "Connection closed")
+    late = isinstance(error, TimeoutError | httpx.TimeoutException)
+    late = late or (heard.scope is not None and heard.scope.cancel_called)
     if heard.sent > MOST_SENT:
         return f"sent more than {MOST_SENT // 2**20} MiB"
-    if heard.junk and (closed or isinstance(error, (TimeoutError, *_GONE))):
+    if heard.junk and (closed or late):
         return f"sent nothing that the protocol knows; it sent: {heard.junk}"
-    if closed or isinstance(error, _GONE):
+    if late:
+        return f"{'no end of its tools' if heard.tools else 'no answer'} within {timeout:g} s"
+    if closed:
         return "ended before it answered; --stderr shows what it says"
     match error:
-        case TimeoutError() | httpx.TimeoutException():
-            return f"{'no end of its tools' if heard.tools else 'no answer'} within {timeout:g} s"
         case FileNotFoundError():
             return "no such command"
         case ServerError():

@@ -57,8 +57,6 @@ def serve(mode: str) -> None:
         if "id" not in request:
             continue
         method, answer = request["method"], {"id": request["id"]}
-        if mode == "slow":
-            time.sleep(60)
         if method == "initialize":
             result = {
                 "protocolVersion": request["params"]["protocolVersion"],
@@ -85,11 +83,6 @@ def main(mode: str, file: str | None) -> None:
         Path(file).write_text(f"{os.getpid()} {child.pid}")
     if mode == "dead":
         print("first line\nno licence for this machine", file=sys.stderr)
-        sys.exit(3)
-    if mode == "chatter":
-        for _ in range(1000):
-            print("and so on " * 100, file=sys.stderr)
-        print("so it goes", file=sys.stderr)
         sys.exit(3)
     if mode == "echo":
         for line in sys.stdin:
