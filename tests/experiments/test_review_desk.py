@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +23,7 @@ from solvent.files import now, read_records
 from solvent.gate.policy import FIXED
 from solvent.gate.reviews import Judged
 from solvent.gate.reviews import Reviews as Verdicts
-from solvent_experiments.desk.app import Desk, listen
+from solvent_experiments.desk.app import LOOPBACK, Desk
 from solvent_experiments.desk.queues import Proposals, Responses, Reviews
 from tests.commands import call, launching
 
@@ -79,7 +80,7 @@ def labels(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.fixture
 def url(costs: CostStore, gate: Verdicts, labels: tuple[Path, Path]) -> Iterator[str]:
-    with listen(0) as listening:
+    with socket.create_server((LOOPBACK, 0)) as listening:
         port = listening.getsockname()[1]
         desk = Desk([Proposals(costs), Reviews(gate), Responses(*labels)], port)
         threading.Thread(target=desk.serve, args=(listening,), daemon=True).start()
@@ -107,18 +108,12 @@ def send(
     return client.post(path, data={"csrf": csrf[1], "who": "Ada", "why": "seen", **form})
 
 
-def test_home_counts_what_waits(url: str) -> None:
-    with session(url) as client:
-        page = client.get("/").text
-    assert [said in page for said in ("2 cost proposals", "3 gate reviews", "2 responses to label")] == [
-        True
-    ] * 3
-
-
 def test_decisions_reach_the_stores(
     url: str, costs: CostStore, gate: Verdicts, labels: tuple[Path, Path]
 ) -> None:
     with session(url) as client:
+        home = client.get("/").text
+        assert all(said in home for said in ("2 cost proposals", "3 gate reviews", "2 responses to label"))
         first, second = keys(client.get("/costs").text, "costs")
         assert "Recorded." in send(client, f"/costs/{first}", decision="approve", cost="3").text
         assert "Recorded." in send(client, f"/costs/{second}", decision="reject").text
@@ -126,7 +121,7 @@ def test_decisions_reach_the_stores(
         assert "Recorded." in send(client, f"/reviews/{0:016x}", decision="decline").text
         (key, _) = keys(client.get("/responses").text, "responses")
         before = client.get(f"/responses/{key}").text
-        after = send(client, f"/responses/{key}", epad="3").text
+        after = send(client, f"/responses/{key}", decision="3").text
     assert [(row.status, row.new_cost) for row in map(costs.proposal, (first, second))] == [
         ("approved", 3.0),
         ("rejected", None),
@@ -184,16 +179,13 @@ def test_forged_and_foreign_requests_are_refused(url: str, costs: CostStore) -> 
         ]
         assert [answer.status_code for answer in answers] == [403] * 6
         assert client.get("/", headers={"host": "evil.example"}).status_code == 400
-        assert client.post(f"/costs/{key}", content=b"x" * 70_000).status_code == 413
-        assert [client.get(path).status_code for path in ("/nothing", "/costs/none", "/reviews/%00")] == [
-            404
-        ] * 3
-        assert client.put("/costs").status_code == 405
+        for path in ("/nothing", "/costs/none", "/reviews/%00"):
+            assert client.get(path).status_code == 404
     assert costs.proposal(key).status == "pending"
 
 
-def test_texts_are_shown_and_do_nothing(url: str, browser: Browser, tmp_path: Path) -> None:
-    page = browser.new_page(viewport={"width": 390, "height": 844}, java_script_enabled=True)
+def test_texts_are_shown_and_do_nothing(url: str, browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
     noise: list[str] = []
     page.on("dialog", lambda dialog: noise.append(dialog.message))
     page.on("pageerror", lambda error: noise.append(str(error)))
@@ -213,23 +205,9 @@ def test_texts_are_shown_and_do_nothing(url: str, browser: Browser, tmp_path: Pa
     page.get_by_label("Reason").fill(HOSTILE)
     page.get_by_role("button", name="Record").click()
     assert page.get_by_role("status").inner_text() == "Recorded."
-    page.screenshot(path=tmp_path / "desk.png", full_page=True)
     page.get_by_role("link", name="The next one").click()
     assert "/costs/" in page.url
     assert noise == []
-    page.close()
-
-
-def test_pages_work_without_scripts(url: str, browser: Browser) -> None:
-    page = browser.new_page(java_script_enabled=False)
-    page.goto(url)
-    page.goto(page.url + "reviews")
-    page.locator(".items a").first.click()
-    page.get_by_label("Decline").check()
-    page.get_by_label("Your name").fill("Ada")
-    page.get_by_label("Reason").fill("not in the evidence")
-    page.get_by_role("button", name="Record").click()
-    assert "decline by Ada: not in the evidence" in page.locator("main").inner_text()
     page.close()
 
 
@@ -238,9 +216,9 @@ def test_the_command_serves_and_ends(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     call("desk").refused("nothing to review", "--responses")
-    with listen(0) as taken:
+    with socket.create_server((LOOPBACK, 0)) as taken:
         port = taken.getsockname()[1]
-        call("desk", "--responses", labels[0], "--port", port).refused("can't listen", "--port 0")
+        call("desk", "--responses", labels[0], "--port", port).refused(f"--port: got {port}", "--port 0")
     with launching() as start:
         process = start("desk", "--responses", labels[0], "--scores", labels[1], "--port", 0)
         process.stdout.readline()

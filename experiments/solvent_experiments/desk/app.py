@@ -31,7 +31,7 @@ from starlette.routing import Route
 from solvent_experiments.console import complain, visible
 from solvent_experiments.desk.queues import Item, Queue
 
-__all__ = ["Desk", "listen"]
+__all__ = ["Desk"]
 
 LOOPBACK = "127.0.0.1"
 LONGEST = {"who": 200, "why": 2000}
@@ -157,11 +157,6 @@ class Desk:
             )
             raise HTTPException(403, said)
         return token
-
-
-def listen(port: int) -> socket.socket:
-    """Return a socket that listens on the loopback address; raise OSError if the port is in use."""
-    return socket.create_server((LOOPBACK, port))
 
 
 def _item_of(queue: Queue, key: str) -> Item:

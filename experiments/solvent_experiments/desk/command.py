@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +12,7 @@ import typer
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import say
 
-COSTS, VERDICTS, SCORES = "solvent_costs.db", Path("gate_reviews"), Path("scores.jsonl")
+COSTS = "solvent_costs.db"
 
 
 def desk(
@@ -27,13 +28,13 @@ def desk(
     reviews: Annotated[
         Path,
         typer.Option(metavar="DIR", help="Folder of the gate's verdicts, for the reviews, if it is there."),
-    ] = VERDICTS,
+    ] = Path("gate_reviews"),
     responses: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A transcript whose responses are to be labelled.")
     ] = None,
-    scores: Annotated[
-        Path, typer.Option(metavar="FILE", help="File of scores, to append labels to.")
-    ] = SCORES,
+    scores: Annotated[Path, typer.Option(metavar="FILE", help="File of scores, to append labels to.")] = Path(
+        "scores.jsonl"
+    ),
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port on this machine; 0 takes a free one.")
     ] = 8780,
@@ -51,7 +52,7 @@ def desk(
     """
     from solvent.energy.store import CostStore
     from solvent.gate.reviews import Reviews as Verdicts
-    from solvent_experiments.desk.app import LOOPBACK, Desk, listen
+    from solvent_experiments.desk.app import LOOPBACK, Desk
     from solvent_experiments.desk.queues import Proposals, Queue, Responses, Reviews
 
     place = store or (COSTS if Path(COSTS).exists() else None)
@@ -62,10 +63,11 @@ def desk(
         allowed = "--store, --reviews, --responses"
         raise ConfigError(f"nothing to review: no {COSTS}, and no verdicts in {reviews}; allowed: {allowed}")
     try:
-        listening = listen(port)
+        listening = socket.create_server((LOOPBACK, port))
     except OSError as error:
-        said = f"can't listen on {LOOPBACK}, port {port} ({error.strerror}); allowed: a free port, as with --port 0"
-        raise ConfigError(said, key="--port") from None
+        raise ConfigError(
+            f"got {port}; allowed: a free port, as with --port 0 ({error})", key="--port"
+        ) from None
     bound = listening.getsockname()[1]
     shown = Desk(queues, bound)
     say("review desk, for this machine only; whoever has this address may decide. Ctrl-C ends it.")
