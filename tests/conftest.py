@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.databases import database, new_place, server
+from tests.databases import new_place, server
 
-__all__ = ["database", "new_place", "server"]
+__all__ = ["new_place", "server"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC_DATA = Path(os.environ.get("SOLVENT_DATA") or ROOT.parent / "shared" / "data")

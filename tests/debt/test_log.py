@@ -6,7 +6,7 @@ import datetime
 
 import pytest
 
-from solvent import EpistemicController, LabParams, RefusalEvent, read_refusals_jsonl
+from solvent import EpistemicController, LabParams, read_refusals_jsonl
 from solvent.debt import log_refusal
 from tests.labs import lines
 
@@ -54,12 +54,6 @@ def test_one_call_makes_the_event_and_its_line(tmp_path):
     assert abs(age) < datetime.timedelta(minutes=10)
 
 
-def test_the_context_has_every_field_that_the_decision_knows():
-    _, reason, context = in_debt(2.5).should_refuse_action("screen", 8, 384)
-    event = RefusalEvent(cycle=1, timestamp="2026-11-24T18:00:00.000Z", proposed_hypothesis="", **context)
-    assert (event.refusal_reason, event.proposed_template, event.proposed_wells) == (reason, "screen", 8)
-
-
 @pytest.mark.parametrize(
     ("debt", "wells", "left", "reason", "flags"),
     [
@@ -79,16 +73,6 @@ def test_the_flags_of_the_log_explain_every_refusal(tmp_path, debt, wells, left,
     )
 
 
-def test_lines_are_added_and_none_is_changed(tmp_path):
-    path = tmp_path / "log.jsonl"
-    _, _, context = in_debt(2.5).should_refuse_action("screen", 8, 384)
-    log_refusal(path, context, cycle=1)
-    before = path.read_bytes()
-    log_refusal(path, context, cycle=2)
-    assert path.read_bytes().startswith(before)
-    assert [event.cycle for event in read_refusals_jsonl(path)] == [1, 2]
-
-
 def test_what_may_run_is_no_refusal_and_writes_nothing(tmp_path):
     _, _, context = in_debt(0.5).should_refuse_action("screen", 8, 384)
     with pytest.raises(ValueError, match="allowed: that of a refused one"):
@@ -96,12 +80,15 @@ def test_what_may_run_is_no_refusal_and_writes_nothing(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_agents_words_can_not_keep_its_refusal_out_of_the_log(tmp_path):
+def test_lines_are_added_and_none_is_changed(tmp_path):
     path = tmp_path / "log.jsonl"
     _, _, context = in_debt(2.5).should_refuse_action("screen\ud800", 8, 384)
-    log_refusal(path, context, cycle=1, proposed_hypothesis='\ud800 "\n{} α', design_id="\udfff")
-    (event,) = read_refusals_jsonl(path)
+    log_refusal(path, context, cycle=1)
+    before = path.read_bytes()
+    log_refusal(path, context, cycle=2, proposed_hypothesis='\ud800 "\n{} α', design_id="\udfff")
+    assert path.read_bytes().startswith(before)
+    _, event = read_refusals_jsonl(path)
     assert event.proposed_template == "screen\\ud800"
     assert event.proposed_hypothesis == '\\ud800 "\n{} α'
     assert event.design_id == "\\udfff"
-    assert path.read_bytes().count(b"\n") == 1
+    assert event.cycle == 2

@@ -11,7 +11,7 @@ import pytest
 from solvent.debt import EpistemicController
 from solvent.lab.params import LabParams, preset
 
-OPERATIONS = 6_000
+OPERATIONS = 3_000
 CALIBRATIONS = ("baseline", "calibration", "dmso")
 OPEN_QUESTIONS = {"decay": 0.1, "accuracy": 0.3, "interest": 0.15, "interest_cap": 4.0}
 """What the document leaves open, switched on; its own answer is 0 each."""
@@ -89,7 +89,7 @@ def operate(controller, books, rng, number):
 
 
 @pytest.mark.parametrize("open_questions", [{}, OPEN_QUESTIONS], ids=["document", "open questions"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_over_random_operations_the_controller_keeps_the_documents_books(seed, open_questions, tmp_path):
     rng = np.random.default_rng(seed)
     debt = {name: value for name, value in open_questions.items() if name.startswith("interest")}
@@ -104,5 +104,5 @@ def test_over_random_operations_the_controller_keeps_the_documents_books(seed, o
             controller = EpistemicController.load(tmp_path / "debt.json", params, **shares)
         if books.debt > 12.0:  # a new run: at high debt nothing but the threshold would be met
             controller, books = EpistemicController(params, **shares), Books(**open_questions)
-    assert min(done.values()) > 80, done
+    assert min(done.values()) > 40, done
     assert done.keys() >= {"may run", "epistemic_debt_action_blocked", "epistemic_debt_budget_exceeded"}

@@ -44,20 +44,11 @@ def test_a_blocked_agent_calibrates_next(played):
     assert all(re.match(r"\d+/20  (Dmso|Baseline|Calibration)\.", parts[place + 1]) for place in blocked)
 
 
-@pytest.mark.parametrize("agent", ["random", "ppo:Solvent/Debt-v0"])
-def test_every_kind_of_agent_plays(agent, tmp_path):
-    log = tmp_path / "refusals.jsonl"
-    shown = call("debt", "run", "--agent", agent, "--cycles", 8, "--budget", 100, "--log", log).succeeded()
-    assert shown.count("EPISTEMIC DEBT REFUSAL") == len(read_refusals_jsonl(log))
-
-
 def test_bad_input_is_one_line_and_writes_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for option, value, said in [
         ("--agent", "honset", "did you mean 'honest'"),
-        ("--agent", "exact", "Solvent/Tiny-v0"),
         ("--log", tmp_path / "none" / "log.jsonl", "none/log.jsonl"),
-        ("--log", "/dev/zero", "not a regular file"),
     ]:
         call("debt", "run", option, value).refused(said)
         assert not list(tmp_path.iterdir())

