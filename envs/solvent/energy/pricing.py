@@ -334,24 +334,41 @@ class _Described:
 
     def category(self) -> tuple[str, bool]:
         """Return the category, and whether it is the most expensive of several readings."""
-        by_name = self._by_name()
+        by_name, fields, say = self._by_name(), self.fields, self.reasons.append
+        category, denied = by_name or "read", by_name == "read" and self.read_only is False
+        flattered = (category != "read" and self.read_only) or (
+            by_name == "delete" and self.destructive is False
+        )
+        unsure = bool(flattered) or denied
+        if flattered:
+            say("The server says that it does less than its name: the higher price holds.")
+        if denied:
+            say("The server says that it isn't read-only, and is believed.")
+        untold = by_name is None or "untold" in self.deeds
+        if untold or denied or (self.destructive is True and _RANK[category] < _RANK["delete"]):
+            guess, reason, guessed = self._by_hints()
+            say(f"The server says that it {reason}.")
+            category, unsure = _dearest([category, guess]), unsure or guessed
         if self.disguised:
-            self.reasons.insert(
-                0, "Its name has hidden or look-alike characters, or is very long: not believed."
-            )
-            category, unsure = _dearest([by_name or "delete", "delete"]), True
-        elif by_name is None:
-            category, unsure = self._by_hints()
-        else:
-            category, unsure = self._with_hints(by_name)
-            if "untold" in self.deeds:
-                guess, guessed = self._by_hints()
-                category, unsure = _dearest([category, guess]), unsure or guessed
+            category, unsure = _dearest([category, "delete"]), True
+            reason = "Its name has hidden or look-alike characters, or is very long: not believed."
+            self.reasons.insert(0, reason)
         trusted = category == "read" and self.read_only is True
-        if (code := self.fields["code"]) and not trusted and _RANK[category] < _RANK["delete"]:
-            self.reasons.append(f"Its field '{code[0]}' is executed, and can hold anything.")
+        if (code := fields["code"]) and not trusted and _RANK[category] < _RANK["delete"]:
+            say(f"Its field '{code[0]}' is executed, and can hold anything.")
             category, unsure = "delete", True
-        return (category if category == "read" else self._with_fields(category, by_name)), unsure
+        if category == "read":
+            return category, unsure
+        if (visibility := fields["visibility"]) and by_name != "delete":
+            say(f"Its field '{visibility[0]}' decides who sees it: perhaps everybody.")
+            category = "send_public"
+        elif (signing := fields["signing"]) and _RANK[category] < _RANK["delete"]:
+            say(f"Its field '{signing[0]}' lets it move what its owner has, for good.")
+            category = "delete"
+        elif category == "send_private" and "force" in fields["force"]:
+            say("Its field 'force' overrides what others have.")
+            category = "delete"
+        return category, unsure
 
     def _by_name(self) -> str | None:
         found = {self._audience(does, word): word for does, word in self.deeds.items() if does != "untold"}
@@ -373,49 +390,17 @@ class _Described:
         one_reader = {*self.fields["recipient"]} - _set("many_readers", "fields")
         return "send_private" if does == "either" and one_reader else "send_public"
 
-    def _with_hints(self, by_name: str) -> tuple[str, bool]:
-        if by_name == "read" and self.read_only is False:
-            self.reasons.append("The server says that it isn't read-only, and is believed.")
-            return self._by_hints()[0], True
-        if self.destructive is True and _RANK[by_name] < _RANK["delete"]:
-            self.reasons.append("The server says that it can destroy, which costs more than its name says.")
-            return "delete", self.read_only is True
-        flattered = (by_name != "read" and self.read_only) or (
-            by_name == "delete" and self.destructive is False
-        )
-        if flattered:
-            self.reasons.append("The server says that it does less than its name: the higher price holds.")
-        return by_name, bool(flattered)
-
-    def _by_hints(self) -> tuple[str, bool]:
-        """Return the category by the hints alone, and whether it is a guess."""
+    def _by_hints(self) -> tuple[str, str, bool]:
+        """Return the category by the hints alone, what the server says, and whether it is a guess."""
         if self.destructive is True:
-            category, reason, guess = "delete", "can destroy", self.read_only is True
-        elif self.read_only is True:
-            category, reason, guess = "read", "only reads", False
-        elif self.destructive is None:
-            reason = "... nothing of what it leaves alone: it counts as destructive"
-            category, guess = "delete", True
-        elif self.open_world is False:
-            category, reason, guess = "modify", "only adds and reaches nothing outside: a change", True
-        else:
-            reason = "only adds, but reaches the outside world: a message"
-            category, guess = "send_private", True
-        self.reasons.append(f"The server says that it {reason}.")
-        return category, guess
-
-    def _with_fields(self, category: str, by_name: str | None) -> str:
-        fields = self.fields
-        if (visibility := fields["visibility"]) and by_name != "delete":
-            self.reasons.append(f"Its field '{visibility[0]}' decides who sees it: perhaps everybody.")
-            return "send_public"
-        if (signing := fields["signing"]) and _RANK[category] < _RANK["delete"]:
-            self.reasons.append(f"Its field '{signing[0]}' lets it move what its owner has, for good.")
-            return "delete"
-        if category == "send_private" and "force" in fields["force"]:
-            self.reasons.append("Its field 'force' overrides what others have.")
-            return "delete"
-        return category
+            return "delete", "can destroy", self.read_only is True
+        if self.read_only is True:
+            return "read", "only reads", False
+        if self.destructive is None:
+            return "delete", "... nothing of what it leaves alone: it counts as destructive", True
+        if self.open_world is False:
+            return "modify", "only adds and reaches nothing outside: a change", True
+        return "send_private", "only adds, but reaches the outside world: a message", True
 
     def ratings(self, category: str) -> tuple[float, ...]:
         """Return the category's ratings, raised by one for each thing that is known or can't be excluded."""

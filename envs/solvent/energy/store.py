@@ -36,7 +36,7 @@ class CostStore:
     """A store of costs. Threads may share a store, and processes its file or database.
 
     Args:
-        place: a path, ``sqlite:///PATH`` or ``postgresql://USER@HOST/DATABASE``.
+        place: a path of a SQLite file, or ``postgresql://USER@HOST/DATABASE``.
         create: create the tables if they are missing.
 
     Raises:
@@ -51,17 +51,15 @@ class CostStore:
         self._lock = sa.text("BEGIN IMMEDIATE" if is_sqlite else "SELECT pg_advisory_xact_lock(7301)")
         self._session = sessionmaker(self._engine, expire_on_commit=False)
         try:
-            with self._reporting(), self._engine.connect() as connection:
-                tables = {*sa.inspect(connection).get_table_names()}
-                if "solvent_costs_version" in tables:
-                    raise StoreError(f"{self.place}: a store of version 0.2.0; allowed: a new one")
-                if not tables >= Base.metadata.tables.keys():
-                    if not create:
-                        raise StoreError(f"{self.place}: not a store of costs; allowed: one with its tables")
-                    connection.rollback()
-                    connection.execute(self._lock)  # several processes may create it at once
-                    Base.metadata.create_all(connection)
-                    connection.commit()
+            with self._transaction(writing=False) as session:
+                tables = {*sa.inspect(session.connection()).get_table_names()}
+            if "solvent_costs_version" in tables:
+                raise StoreError(f"{self.place}: a store of version 0.2.0; allowed: a new one")
+            if not create and not tables >= Base.metadata.tables.keys():
+                raise StoreError(f"{self.place}: not a store of costs; allowed: one with its tables")
+            if not tables >= Base.metadata.tables.keys():
+                with self._transaction() as session:  # several processes may create it at once
+                    Base.metadata.create_all(session.connection())
         except StoreError:
             self.close()
             raise
@@ -84,7 +82,7 @@ class CostStore:
         Raises:
             StoreError: the price is below a floor, or not finite.
         """
-        with self._writing() as session:
+        with self._transaction() as session:
             return _entered(session, target_type, tool, ceiling)
 
     def register_verbs(self, params: LabParams) -> list[EnergyCost]:
@@ -96,7 +94,7 @@ class CostStore:
         """Enter discovered tools with their rows of ``mcp_tools``, and return their prices in force."""
         prices = []
         for tool in tools:
-            with self._writing() as session:
+            with self._transaction() as session:
                 prices.append(_entered(session, "mcp_tool", tool))
                 if session.scalar(sa.select(McpTool.id).filter_by(name=tool.name)) is None:
                     session.add(McpTool(name=tool.name, **tool.to_row() | {"energy_cost": prices[-1].cost}))
@@ -104,7 +102,7 @@ class CostStore:
 
     def prices(self) -> list[EnergyCost]:
         """Return the prices in force, by target."""
-        with self._reading() as session:
+        with self._transaction(writing=False) as session:
             rows = session.scalars(sa.select(EnergyCost).order_by(*sa.inspect(EnergyCost).primary_key))
             return [*{(row.target_type, row.target_name): row for row in rows}.values()]
 
@@ -112,7 +110,7 @@ class CostStore:
         """Return all prices of a target, oldest first; the last is in force."""
         query = sa.select(EnergyCost).filter_by(target_name=target_name)
         query = query if target_type is None else query.filter_by(target_type=target_type)
-        with self._reading() as session:
+        with self._transaction(writing=False) as session:
             return [*session.scalars(query.order_by(EnergyCost.target_type, EnergyCost.revision))]
 
     # -- the agent's side ------------------------------------------------------------------------
@@ -124,13 +122,13 @@ class CostStore:
             ProposalError: the target has no price or a pending proposal, evidence is missing, the range is not
                 allowed, or ``key`` was filed before.
         """
-        with self._writing() as session:
+        with self._transaction() as session:
             return _filed(session, proposal, key or uuid.uuid4())
 
     def log_discomfort(self, row: Discomfort, *, key: uuid.UUID | None = None) -> CostDiscomfort | None:
         """Log a deferral; None if ``key`` was logged before."""
         logged = CostDiscomfort(id=key or uuid.uuid4(), **row.model_dump())
-        with self._writing() as session:
+        with self._transaction() as session:
             if session.get(CostDiscomfort, logged.id) is not None:
                 return None
             session.add(logged)
@@ -141,13 +139,13 @@ class CostStore:
     def discomfort(self, action: str | None = None) -> list[CostDiscomfort]:
         """Return the deferrals of one action or of all, oldest first."""
         query = sa.select(CostDiscomfort).order_by(CostDiscomfort.created_at, CostDiscomfort.heartbeat_number)
-        with self._reading() as session:
+        with self._transaction(writing=False) as session:
             return [*session.scalars(query if action is None else query.filter_by(action_considered=action))]
 
     def proposals(self, status: str | None = None) -> list[EnergyCostProposal]:
         """Return the proposals in one state or in all, oldest first."""
         query = sa.select(EnergyCostProposal).order_by(EnergyCostProposal.created_at, EnergyCostProposal.id)
-        with self._reading() as session:
+        with self._transaction(writing=False) as session:
             return [*session.scalars(query if status is None else query.filter_by(status=status))]
 
     def proposal(self, key: str | uuid.UUID) -> EnergyCostProposal:
@@ -156,7 +154,7 @@ class CostStore:
         Raises:
             ProposalError: no proposal matches, or several do.
         """
-        with self._reading() as session:
+        with self._transaction(writing=False) as session:
             return _found(session, key)
 
     def approve(
@@ -178,7 +176,7 @@ class CostStore:
         Raises:
             ProposalError: the proposal was reviewed before, or ``rules.approved_cost`` refuses.
         """
-        with self._writing() as session:
+        with self._transaction() as session:
             row = _pending(session, key)
             price = _in_force(session, row.target_type, row.target_name)
             assert price is not None
@@ -201,35 +199,27 @@ class CostStore:
         Raises:
             ProposalError: the proposal was reviewed before; the message says by whom and when.
         """
-        with self._writing() as session:
+        with self._transaction() as session:
             return _close(_pending(session, key), "rejected", by, notes)
 
     def withdraw(
         self, key: str | uuid.UUID, *, by: str = "system", notes: str | None = None
     ) -> EnergyCostProposal:
         """Withdraw a pending proposal; ``by`` is ``system`` for the agent itself, or ``user``. Errors as above."""
-        with self._writing() as session:
+        with self._transaction() as session:
             return _close(_pending(session, key), "withdrawn", by, notes)
 
     # -- inside ----------------------------------------------------------------------------------
 
     @contextmanager
-    def _reading(self) -> Iterator[Session]:
-        with self._reporting(), self._session() as session:
-            yield session
-
-    @contextmanager
-    def _writing(self) -> Iterator[Session]:
-        """Open a transaction that no other writer can cross."""
-        with self._reporting(), self._session.begin() as session:
-            session.execute(self._lock)
-            yield session
-
-    @contextmanager
-    def _reporting(self) -> Iterator[None]:
+    def _transaction(self, *, writing: bool = True) -> Iterator[Session]:
+        """Open a transaction; no other writer can cross a writing one."""
         try:
-            yield
-        except (SQLAlchemyError, OSError) as error:
+            with self._session.begin() as session:
+                if writing:
+                    session.execute(self._lock)
+                yield session
+        except SQLAlchemyError as error:
             lines = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
             what = (
                 "a value is not allowed" if isinstance(error, IntegrityError) else "can't be used as a store"
@@ -239,18 +229,17 @@ class CostStore:
 
 def _engine(place: str, *, create: bool) -> sa.Engine:
     try:
-        url = sa.make_url(place) if "://" in place else sa.URL.create("sqlite", database=place)
-        if url.get_backend_name() == "postgresql":
-            url = url.set(drivername="postgresql+psycopg")
+        if place.startswith("postgresql://"):
+            url = sa.make_url(place).set(drivername="postgresql+psycopg")
             return sa.create_engine(url, connect_args={"connect_timeout": 10}, pool_pre_ping=True)
-        if url.get_backend_name() != "sqlite" or not url.database or "\0" in url.database:
-            raise ValueError
-    except (SQLAlchemyError, ValueError):
-        allowed = "allowed: a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE"
-        raise StoreError(f"store: got {place.partition('://')[0]!r:.80}; {allowed}") from None
-    if not create and not Path(url.database).exists():
+    except (SQLAlchemyError, ValueError):  # as of a port that is no number
+        pass
+    if not place or "://" in place or "\0" in place:
+        allowed = "allowed: a path or postgresql://USER@HOST/DATABASE"
+        raise StoreError(f"store: got {place.partition('://')[0]!r:.80}; {allowed}")
+    if not create and not Path(place).exists():
         raise StoreError(f"{place}: there is no store; `solvent proposals register` makes one")
-    engine = sa.create_engine(url, connect_args={"timeout": _PATIENCE})
+    engine = sa.create_engine(sa.URL.create("sqlite", database=place), connect_args={"timeout": _PATIENCE})
 
     @sa.event.listens_for(engine, "connect")
     def set_up(connection: Any, _: Any) -> None:
