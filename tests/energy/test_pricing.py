@@ -153,20 +153,6 @@ def test_what_hints_and_fields_say(name, hints, schema, category):
     assert energy_for_tool(name, hints, schema).category == category
 
 
-@pytest.mark.parametrize(
-    ("name", "more"),
-    [
-        ("send_message", fields(to={"type": "array"})),
-        ("delete_page", fields("force")),
-        ("update_page", fields("recursive")),
-        ("create_page", fields() | {"required": ["a", "b", "c", "d"]}),
-    ],
-)
-def test_fields_that_make_it_dearer(name, more):
-    tame = TAME | {"readOnlyHint": None}
-    assert energy_for_tool(name, tame, more).energy_cost > energy_for_tool(name, tame, fields()).energy_cost
-
-
 @pytest.mark.parametrize("name", ["d\u0435lete_it", "get_\u200btime", "get\ntime", "get_" + "x" * 200])
 def test_disguised_names_are_dear(name):
     tool = energy_for_tool(name, TAME)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -74,13 +73,10 @@ def serve(mode: str) -> None:
 
 
 def main(mode: str, file: str | None) -> None:
-    if file:  # with a child of its own, and neither wants to go
-        if mode == "silent":  # the file then says that the client waits for an answer
-            sys.stdin.readline()
+    if file:  # it doesn't want to go
+        sys.stdin.readline()  # the file then says that the client waits for an answer
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
-        child = subprocess.Popen(sleeper, start_new_session=mode == "silent")
-        Path(file).write_text(f"{os.getpid()} {child.pid}")
+        Path(file).write_text(str(os.getpid()))
     if mode == "dead":
         print("first line\nno licence for this machine", file=sys.stderr)
         sys.exit(3)
@@ -102,8 +98,6 @@ def main(mode: str, file: str | None) -> None:
     if mode == "banner":
         print("Welcome to the server!", flush=True)
     serve(mode)
-    if file:
-        time.sleep(60)
 
 
 if __name__ == "__main__":
