@@ -35,7 +35,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import BaseModel, Field, ValidationError
 
 from solvent.energy.pricing import ACTION, BOTH, CATEGORIES, MOST_ENERGY, ToolEnergy, energy_for_tool
-from solvent.energy.rules import EVIDENCE_HEARTBEATS, Discomfort, Energy, Evidence, Proposal, ProposalError
+from solvent.energy.rules import Discomfort, Energy, Evidence, Proposal, ProposalError
 from solvent.files import RECORD, first_problem, read_input, strict_json, write_atomically
 from solvent.lab.mechanisms import energy as lab_energy
 from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, EnergyParams
@@ -389,7 +389,8 @@ class EnergyMeter:
             memories: ids of memories that support it.
 
         Raises:
-            ProposalError: the last thing that the meter did was not a reflection, or a value is not allowed.
+            ProposalError: the last thing that the meter did was not a reflection, there is no evidence, or a value is
+                not allowed.
         """
         action, state = self._action(name), self._state
         if not state.reflected:
@@ -403,10 +404,6 @@ class EnergyMeter:
             paid = state.paid.get(name, {})
             found = [(beat, f"paid for, {plain(cost)} in all") for beat, cost in sorted(paid.items())]
         heartbeats = sorted({beat for beat, _ in found})
-        if len(heartbeats) < EVIDENCE_HEARTBEATS:
-            what = "deferrals" if lower else "paid uses"
-            allowed = f"allowed: {what} of {name!r:.60} in {EVIDENCE_HEARTBEATS} or more"
-            raise ProposalError(f"propose: got {what} in {count(len(heartbeats), 'heartbeat')}; {allowed}")
         try:
             return Proposal(
                 target=name,
