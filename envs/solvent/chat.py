@@ -1,26 +1,21 @@
-"""A strict client for chat completions (``POST /chat/completions``), with time limits, retries and a limit of requests.
+"""A client for chat completions (``POST /chat/completions``) with a time limit and retries.
 
-    wait before try n + 1 = Retry-After + a random time of up to min(20 s, 0.5 s * 2^(n - 1))
+    wait before try n + 1 = Retry-After + a random time of up to 0.5 s * 2^(n - 1)
 
 An answer is HTTP 200 with one complete choice in JSON. What may pass is tried again: 408, 429, 5xx, a lost connection,
 a time-out, and an error or no choice in an HTTP 200. Redirects are not followed, because the key would go to any host
 that they name. No message contains the key. Source: *Epistemic Adequacy Design*, "LLM-as-judge approach".
 
-Known approximation: the system's name resolution has a time limit that is not ours.
+Known approximation: the time limit is checked as parts of an answer arrive, so a try may take twice as long.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
-import threading
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from solvent.extras import install
@@ -39,16 +34,15 @@ class ChatError(ValueError):
 
 
 class EndpointError(ChatError):
-    """The next request would fail too: the endpoint refuses, can't be reached, or the requests are used up."""
+    """The next request would fail too: the endpoint refuses or can't be reached."""
 
 
 class _PassingError(Exception):
+    """What may pass; ``after``: the seconds that the server asks to wait, ``final``: raised after the last try."""
+
     def __init__(self, said: str, after: float = 0.0, final: type[ChatError] = ChatError) -> None:
         super().__init__(said)
-        self.after, self.final = (
-            after,
-            final,
-        )  # the wait that the server asks for; what it becomes after the last try
+        self.after, self.final = after, final
 
 
 @dataclass(frozen=True)
@@ -61,7 +55,6 @@ class ChatSettings:
         api_key: sent as a bearer token and shown nowhere.
         timeout: time limit of one request, seconds.
         retries: maximum number of retries.
-        requests: maximum number of requests in all, retries included.
         options: further fields of a request, such as ``{"max_completion_tokens": 4000}``; None removes one.
     """
 
@@ -70,12 +63,11 @@ class ChatSettings:
     api_key: str | None = field(default=None, repr=False)
     timeout: float = 30.0
     retries: int = 4
-    requests: int = 1000
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ChatClient:
-    """Asks one model at one endpoint. Thread-safe, and callable inside a running event loop.
+    """Asks one model at one endpoint; ``asked`` counts the requests, retries included.
 
     Raises:
         ChatError: the address can't be used, or httpx is not installed.
@@ -86,16 +78,14 @@ class ChatClient:
             import httpx
         except ImportError:
             raise ChatError(f"endpoint: httpx is not installed; allowed: {install('judge')}") from None
-        with suppress(httpx.InvalidURL, TypeError):
+        try:
             url = httpx.URL(settings.base_url)
-            # Messages show the address, so it holds no secret.
-            secret = url.userinfo or url.query or url.fragment
-            self.base_url = (
-                str(url).rstrip("/") if url.host and url.scheme in ("http", "https") and not secret else ""
-            )
-        if not getattr(self, "base_url", ""):
+        except httpx.InvalidURL:
+            url = httpx.URL("")
+        further = url.userinfo or url.query or url.fragment
+        if url.scheme not in ("http", "https") or not url.host or further:
             raise ChatError("endpoint, base_url: got no plain address; allowed: http(s)://HOST[:PORT][/PATH]")
-        self.settings, self.asked, self._lock = settings, 0, threading.Lock()
+        self.settings, self.asked = settings, 0
         limit = {} if "max_completion_tokens" in settings.options else {"max_tokens": 1000}
         options = {"temperature": 0, **limit, **settings.options}
         self.options = {name: value for name, value in options.items() if value is not None}
@@ -107,67 +97,48 @@ class ChatClient:
             ChatError: there is no answer. ``EndpointError``: the next request would fail too.
         """
         request = {"model": self.settings.model, "messages": messages, **fields, **self.options}
-        with ThreadPoolExecutor(1) as thread:  # this one may have an event loop
-            return thread.submit(asyncio.run, self._retried(json.dumps(request).encode())).result()
-
-    async def _retried(self, body: bytes) -> str:
+        body = json.dumps(request).encode()
         tries = self.settings.retries + 1
         for attempt in range(1, tries + 1):
-            with self._lock:
-                if self.asked >= self.settings.requests:
-                    raise EndpointError(
-                        f"endpoint: the requests are used up; allowed: {self.settings.requests:,}"
-                    )
-                self.asked += 1
+            self.asked += 1
             try:
-                return await self._try(body)
+                return self._read(self._post(body))
             except _PassingError as error:
                 if attempt == tries or error.after > LONGEST_WAIT:
                     raise error.final(
                         f"endpoint: {error}; gave up after {attempt} of {tries} tries"
                     ) from None
-                await asyncio.sleep(error.after + random.uniform(0.0, min(20.0, 0.5 * 2.0 ** (attempt - 1))))
+                time.sleep(error.after + random.uniform(0.0, 0.5 * 2.0 ** (attempt - 1)))
         raise AssertionError
 
-    async def _try(self, body: bytes) -> str:
+    def _post(self, body: bytes) -> bytes:
         import httpx
 
-        try:
-            async with asyncio.timeout(
-                self.settings.timeout
-            ):  # of the whole: a server that trickles can't prolong it
-                return self._read(await self._post(body))
-        except TimeoutError:
-            raise _PassingError(f"no answer within {self.settings.timeout:g} s") from None
-        except httpx.HTTPError as error:
-            if "CERTIFICATE_VERIFY_FAILED" in str(error):
-                raise EndpointError("endpoint: this machine doesn't trust its certificate") from None
-            final = EndpointError if isinstance(error, httpx.ConnectError) else ChatError
-            raise _PassingError(
-                f"no answer ({self._shown(error) or type(error).__name__})", final=final
-            ) from None
-
-    async def _post(self, body: bytes) -> bytes:
-        import httpx
-
-        # A compressed body could expand without bound.
+        settings, found = self.settings, bytearray()
+        # A compressed answer could expand without bound.
         headers = {"content-type": "application/json", "accept-encoding": "identity"}
-        if self.settings.api_key:
-            headers["authorization"] = f"Bearer {self.settings.api_key}"
-        url, found = f"{self.base_url}/chat/completions", bytearray()
-        async with (
-            httpx.AsyncClient(timeout=None, follow_redirects=False) as client,
-            client.stream("POST", url, content=body, headers=headers) as response,
-        ):
-            async for chunk in response.aiter_raw():
-                found += chunk
-                if len(found) > LONGEST_ANSWER:
-                    raise ChatError(
-                        f"endpoint: the answer is longer than {LONGEST_ANSWER:,} bytes; allowed: so many"
-                    )
+        if settings.api_key:
+            headers["authorization"] = f"Bearer {settings.api_key}"
+        url = f"{settings.base_url.rstrip('/')}/chat/completions"
+        deadline = time.monotonic() + settings.timeout
+        try:
+            with httpx.stream(
+                "POST", url, content=body, headers=headers, timeout=settings.timeout
+            ) as response:
+                for chunk in response.iter_raw():
+                    found += chunk
+                    if len(found) > LONGEST_ANSWER:
+                        raise ChatError(f"endpoint: answer too long; allowed: {LONGEST_ANSWER:,} bytes")
+                    if time.monotonic() > deadline:  # a server that trickles
+                        raise _PassingError(f"no answer within {settings.timeout:g} s")
+        except httpx.HTTPError as error:
+            final = EndpointError if isinstance(error, httpx.ConnectError) else ChatError
+            said = self._shown(error) or type(error).__name__
+            raise _PassingError(f"no answer ({said})", final=final) from None
         status, said = response.status_code, f"HTTP {response.status_code}, {self._shown(found)}"
         if status in (408, 429) or status >= 500:
-            raise _PassingError(said, _seconds(response.headers.get("retry-after", "")))
+            after = response.headers.get("retry-after", "")
+            raise _PassingError(said, float(after) if after.isdecimal() else 0.0)
         if status != 200:
             kind = ChatError if status in (400, 413, 422) else EndpointError  # of this request, or of all
             raise kind(f"endpoint: got {said}; allowed: HTTP 200")
@@ -194,12 +165,3 @@ class ChatClient:
     def _shown(self, said: object) -> str:
         text = said.decode("utf-8", "replace") if isinstance(said, bytes | bytearray) else str(said)
         return " ".join(text.replace(self.settings.api_key or "\0", "[API key]").split())[:160]
-
-
-def _seconds(retry_after: str) -> float:
-    """Return the seconds of a ``Retry-After``, a number or a date; 0 if unreadable."""
-    with suppress(ValueError, OverflowError):
-        if retry_after.strip().isdigit():
-            return float(retry_after)
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
-    return 0.0

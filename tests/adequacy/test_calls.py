@@ -70,7 +70,7 @@ def test_what_was_written_is_no_failure():
     ("first", "second", "settled"),
     [
         ("pytest -q", "pytest -q", True),
-        ("cd api && npm test", "npm run test", True),
+        ("cd api && npm test", "npm test", True),
         ("pytest tests/a.py", "pytest", True),
         ("pytest tests/a.py::test_x", "pytest tests/a.py", True),
         ("pytest tests/a.py", "pytest tests/b.py", False),

@@ -35,6 +35,7 @@ def written(lines, path):
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOLVENT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("random.uniform", lambda *_: 0.0)
     written(RESPONSES, "r.jsonl")
 
@@ -62,11 +63,6 @@ def test_score_as_json_prints_one_object_per_turn(tmp_path):
     assert len(scores("s.jsonl")) == 3
 
 
-def test_score_acts_by_its_exit_code():
-    assert adequacy("score", "r.jsonl", "--act").code == 1
-    assert not any(one.shadow for one in scores())
-
-
 def test_a_turn_with_calls_that_were_not_understood_is_unread(tmp_path):
     odd = {"type": "strange_tool_call", "payload": {"x": 1}}
     said = (("user", "Do the tests pass?"), ("assistant", [odd]), ("assistant", "All tests pass."))
@@ -83,28 +79,26 @@ def test_a_turn_with_calls_that_were_not_understood_is_unread(tmp_path):
 def test_the_judge_is_compared_with_the_heuristic_on_the_same_responses(tmp_path):
     adequacy("score", "r.jsonl").succeeded()
     with serving(grades(3), grades(0), grades(3)) as server:
-        ask = ("judge", "r.jsonl", "--url", server.url, "--model", "small", "--cache", "c")
+        ask = ("judge", "r.jsonl", "--url", server.url, "--model", "small")
         adequacy(*ask).succeeded("3 requests")
         adequacy(*ask).succeeded("0 requests")
         adequacy(*ask, "--fresh", "--escalated").succeeded("2 requests")
     assert len(server.requests) == 5
-    adequacy("label", "--id", "s:2", "--epad", 0, "--by", "J. Doe").succeeded()
-    adequacy(
-        "label", "--id", "s:1", "--epad", 3, "--by", "J. Doe", "--reason", "absent, unsearched"
-    ).succeeded()
+    for name, epad in (("s:2", 0), ("s:1", 3)):
+        adequacy("label", "--id", name, "--epad", epad, "--by", "J. Doe", "--reason", "seen").succeeded()
     out = adequacy("thresholds").succeeded("heuristic, judge", "judge less heuristic")
     assert out.splitlines()[-1].startswith("Next: ")
 
 
 def test_an_endpoint_that_refuses_ends_the_judging():
     with serving(reply({"error": "no such key"}, 401)) as server:
-        adequacy("judge", "r.jsonl", "--url", server.url, "--model", "m", "--cache", "c").refused("401")
+        adequacy("judge", "r.jsonl", "--url", server.url, "--model", "m").refused("401")
     assert len(server.requests) == 1
 
 
 def test_one_answer_that_is_no_judgement_costs_that_response_alone():
     with serving(grades(7), grades(1), grades(2)) as server:
-        ended = adequacy("judge", "r.jsonl", "--url", server.url, "--model", "m", "--cache", "c")
+        ended = adequacy("judge", "r.jsonl", "--url", server.url, "--model", "m")
     ended.succeeded("3 requests")
     assert "s:1" in ended.err
     assert [one.epad.judge for one in scores()] == [1, 2]
@@ -122,7 +116,7 @@ def test_an_incident_refines_what_drift_tells(tmp_path):
     words = ("--description", "The client does retry", "--by", "J. Doe")
     adequacy("incident", "r.jsonl", "--id", "s:1", *ranks, *words).succeeded("RPN 140", "EpAd 2")
     adequacy("drift").succeeded("The client does retry")
-    adequacy("patterns", "--incidents", "incidents.jsonl", "--least", 1).succeeded("only Read")
+    adequacy("patterns").succeeded()
     adequacy("incident", "r.jsonl", "--id", "none", *ranks, *words).refused("--id")
 
 
@@ -136,7 +130,7 @@ def test_an_accepted_pattern_becomes_a_trigger(tmp_path):
         adequacy("label", "--id", f"s:{i}", "--epad", 3, "--by", "J. Doe").succeeded()
     out = adequacy("patterns", "--accept", "only Read", "--by", "J. Doe", "--reason", "seen often")
     out.succeeded("93%", "yes")
-    triggered = adequacy("score", "many.jsonl", "--json", "--triggers", "triggers.jsonl").succeeded()
+    triggered = adequacy("score", "many.jsonl", "--json").succeeded()
     turns = map(json.loads, triggered.splitlines())
     assert all((turn["score"] >= 2) is (turn["id"][0] == "s") for turn in turns)
     adequacy("patterns", "--accept", "no such").refused("only Read")
@@ -166,8 +160,9 @@ def test_an_error_of_the_hook_holds_nobody_up(payload):
     assert not ended.out
 
 
-def test_a_log_that_cannot_be_written_costs_no_verdict(tmp_path):
-    ended = adequacy("hook", "--act", "--out", tmp_path, typed=json.dumps(PAYLOAD))
+def test_a_log_that_cannot_be_written_costs_no_verdict():
+    Path("scores.jsonl").mkdir()
+    ended = adequacy("hook", "--act", typed=json.dumps(PAYLOAD))
     assert json.loads(ended.succeeded())["verdict"] == "reject"
     assert "not logged" in ended.err
 

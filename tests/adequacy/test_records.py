@@ -75,12 +75,13 @@ def test_a_persons_score_counts_before_the_judges():
 def test_lines_of_an_id_are_joined():
     first = scored(id="r")
     judged = scored(id="r", epad=Ratings(heuristic=2, judge=1), sya=Ratings(judge=0))
-    a, b = labelled(first, epad=3, by="A", reason="why"), labelled(first, epad=0, sya=2, by="B")
-    (found,) = merged([first, judged, a, b])
-    assert found.epad == Ratings(heuristic=2, judge=1, human=3)
+    label = labelled(first, epad=3, by="A", reason="why")
+    (found,) = merged([first, label, judged])
+    assert (found.epad, found.sya) == (Ratings(heuristic=2, judge=1, human=3), Ratings(judge=0))
     assert (found.labelled_by, found.reason) == ("A", "why")
-    (again,) = merged([first, a, judged, labelled(first, epad=1, by="A")])
-    assert (again.epad.human, again.epad.judge) == (1, 1)
+    (again,) = merged([label, judged, labelled(first, epad=1, by="B")])
+    assert (again.epad, again.labelled_by) == (Ratings(heuristic=2, judge=1, human=1), "B")
+    assert len(merged([first, scored("Other words.", id="r")])) == 1
 
 
 # -- corrections ---------------------------------------------------------------------------------

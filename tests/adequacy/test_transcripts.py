@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from solvent.adequacy.transcripts import MOST_CALLS, MOST_KEPT, read_turns
+from solvent.adequacy.transcripts import MOST_KEPT, read_turns
 from solvent.files import InputError
 
 CASES = Path(__file__).parent / "cases"
@@ -125,10 +125,9 @@ def test_turn_keeps_its_id_as_it_grows(tmp_path):
     assert before.id == after.id == "s:3"
 
 
-def test_long_texts_and_turns_are_cut(tmp_path):
+def test_long_texts_are_cut(tmp_path):
     result = {**RESULT, "content": [{**RESULT["content"][0], "content": "a" * MOST_KEPT + "end"}]}
-    (turn,) = reading(tmp_path, [ASKED, *[CALLED, result] * (MOST_CALLS + 5), ANSWERED]).turns
-    assert len(turn.calls) == MOST_CALLS
+    (turn,) = reading(tmp_path, [ASKED, CALLED, result, ANSWERED]).turns
     assert turn.calls[0].result.endswith("end")
     assert len(turn.calls[0].result) < MOST_KEPT + 100
 

@@ -45,10 +45,6 @@ def test_the_sources_indicators_are_strong_negatives(phrase):
         ("The client may send once.", [H]),
         ("I didn't find X in the files I checked.", [H]),
         ("Based on the files I checked, X does not exist.", [H]),
-        (
-            "Based on what I read:\n- X does not exist\n- Y is never called\n\nZ does not exist.",
-            [H, H, H, D],
-        ),
         ("X doesn\u2019t actually exist.", [D]),
         ("X is never called.", [D]),
         ("X certainly does not exist.", [A]),

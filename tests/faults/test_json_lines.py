@@ -157,10 +157,11 @@ def damaged(draw: st.DrawFn, rows: list[Any]) -> bytes:
 
 
 class Reader(NamedTuple):
-    """A command that reads a file, and codes other than 2 with which it may end."""
+    """A command that reads a file, codes other than 2 with which it may end, and the file's name."""
 
     line: tuple[str, ...]
     ends: tuple[int, ...] = (0,)
+    file: str = "file"
 
 
 OUT = ("--out", "out.jsonl")
@@ -168,10 +169,10 @@ READERS = {
     "responses": Reader(("adequacy", "score", "file", *OUT)),
     "scores": Reader(("adequacy", "drift", "--scores", "file")),
     "scored": Reader(("adequacy", "patterns", "--scores", "file")),
-    "incidents": Reader(("adequacy", "patterns", "--scores", "scores.jsonl", "--incidents", "file")),
-    "triggers": Reader(("adequacy", "score", "responses.jsonl", "--triggers", "file", *OUT)),
-    "drifts": Reader(("adequacy", "drift", "--scores", "scores.jsonl", "--events", "file")),
-    "learned": Reader(("adequacy", "drift", "--scores", "scores.jsonl", "--corrections", "file")),
+    "incidents": Reader(("adequacy", "patterns"), file="incidents.jsonl"),
+    "triggers": Reader(("adequacy", "score", "responses.jsonl", *OUT), file="triggers.jsonl"),
+    "drifts": Reader(("adequacy", "drift"), file="drifts.jsonl"),
+    "learned": Reader(("adequacy", "drift"), file="corrections.jsonl"),
     # There is no such model: a command that goes on after it has read the file ends there.
     "claims": Reader(("gate", "eval", "--dataset", "file", "--model", "none"), ()),
     "feverous": Reader(("gate", "eval", "--dataset", "file", "--model", "none", "--skip-broken"), ()),
@@ -216,7 +217,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: dict[str, list[A
 
 def fault_of(reader: Reader, content: bytes) -> str:
     """What is wrong with how a command takes a file; empty if nothing is."""
-    Path("file").write_bytes(content)
+    Path(reader.file).write_bytes(content)
     Path("out.jsonl").unlink(missing_ok=True)
     begun = time.monotonic()
     ended = call(*reader.line)

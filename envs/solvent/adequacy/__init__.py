@@ -15,20 +15,8 @@ asks a model, ``transcripts`` reads the turns of an agent's session. Source: *Ep
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from solvent.adequacy.calls import Call, calls_of
 from solvent.adequacy.heuristic import Adequacy, score
-
-if TYPE_CHECKING:
-    from solvent.adequacy.records import correction_for
+from solvent.adequacy.records import correction_for
 
 __all__ = ["Adequacy", "Call", "calls_of", "correction_for", "score"]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "correction_for":  # pydantic is loaded when records are asked for
-        from solvent.adequacy.records import correction_for
-
-        return correction_for
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -84,32 +84,21 @@ def kappa_difference(a: Sequence[int], b: Sequence[int], truth: Sequence[int], *
     return _estimate(lambda x, y, t, axis=-1: _kappa(x, t, axis) - _kappa(y, t, axis), a, b, truth, seed=seed)
 
 
-def _rho(a: Sequence[int], b: Sequence[int]) -> float:
-    from scipy.stats import spearmanr
-
-    return float(spearmanr(a, b).statistic) if len({*a}) > 1 and len({*b}) > 1 else float("nan")
-
-
-def compare(records: Iterable[ScoreRecord], *, seed: int = 0) -> dict[str, Any]:
+def compare(records: Iterable[ScoreRecord]) -> dict[str, str]:
     """Return the agreement on EpAd of each pair of raters, and which of judge and heuristic agrees better with people.
 
-    Keys: ``heuristic, judge`` and so on with ``count``, ``kappa`` and ``exact``; ``judge less heuristic``, the
-    difference of their kappas with people's labels; ``apart``, the responses on which raters differ most.
+    Keys: ``heuristic, judge`` and so on; ``judge less heuristic``, the difference of their kappas with people's labels.
     """
-    rows = [(record.id, record.epad.model_dump(exclude_none=True)) for record in records]
-    found: dict[str, Any] = {}
+    rows = [record.epad.model_dump(exclude_none=True) for record in records]
+    found = {}
     for a, b in itertools.combinations(("heuristic", "judge", "human"), 2):
-        pairs = [(row[a], row[b]) for _, row in rows if a in row and b in row]
+        pairs = [(row[a], row[b]) for row in rows if a in row and b in row]
         if len(pairs) > 1:
-            x, y = zip(*pairs, strict=True)
-            exact = sum(one == other for one, other in pairs) / len(pairs)
-            found[f"{a}, {b}"] = {"count": len(pairs), "kappa": kappa(x, y, seed=seed), "exact": exact}
-    whole = [row for _, row in rows if len(row) == 3]
-    if len(whole) > 1:
-        columns = [[row[rater] for row in whole] for rater in ("judge", "heuristic", "human")]
-        found["judge less heuristic"] = kappa_difference(*columns, seed=seed)
-    apart = [(max(row.values()) - min(row.values()), name, row) for name, row in rows if len(row) > 1]
-    found["apart"] = sorted((one for one in apart if one[0] > 1), key=lambda one: (-one[0], one[1]))[:10]
+            found[f"{a}, {b}"] = f"{len(pairs):,} responses, kappa {kappa(*zip(*pairs, strict=True))}"
+    complete = [row for row in rows if len(row) == 3]
+    if len(complete) > 1:
+        columns = [[row[rater] for row in complete] for rater in ("judge", "heuristic", "human")]
+        found["judge less heuristic"] = str(kappa_difference(*columns))
     return found
 
 
@@ -121,6 +110,8 @@ def discover(examples: Sequence[Labelled], *, seed: int = 0) -> dict[str, Any]:
     Raises:
         ValueError: there are fewer than ``LEAST`` labels, or only one class.
     """
+    from scipy.stats import spearmanr
+
     human = [example.epad for example in examples]
     if len(examples) < LEAST or len(set(human)) < 2:
         raise ValueError(
@@ -147,9 +138,12 @@ def discover(examples: Sequence[Labelled], *, seed: int = 0) -> dict[str, Any]:
         "words": [len(response.split()) for response, _, _ in turns],
         "heuristic": everything,
     }
+    varied = {name: column for name, column in features.items() if len(set(column)) > 1}
     return {
         "labels": {label: human.count(label) for label in range(4)},
-        "rank correlation": {name: _rho(column, human) for name, column in features.items()},
+        "rank correlation": {
+            name: float(spearmanr(column, human).statistic) for name, column in varied.items()
+        },
         "kappa": kappa(everything, human, seed=seed),
         "limits": {"shipped": CUTS, "chosen": best, "learnt on": len(learn), "reported on": len(report)},
         "kappa, shipped limits": kappa(shipped, truth, seed=seed),

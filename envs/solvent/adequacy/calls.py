@@ -140,16 +140,9 @@ def is_search(call: Call) -> bool:
 def is_look(call: Call) -> bool:
     """Return whether a call only looks at files: it reads, lists or searches."""
     looking = word_set("looking") | word_set("searching")
-    only = (
-        call.command
-        and ">" not in call.command.replace("2>", "")
-        and all(
-            one.program in looking
-            or (one.program.startswith("git-") and pattern("status").search(one.program))
-            for one in _commands(call)
-        )
-    )
-    return bool(only or pattern("look").search(call.name))
+    if call.command and ">" not in call.command.replace("2>", ""):
+        return all(one.program in looking for one in _commands(call))
+    return bool(pattern("look").search(call.name))
 
 
 def is_broad(call: Call) -> bool:
@@ -197,7 +190,6 @@ def _command(words: list[str]) -> _Command | None:
         return None
     program, rest = words[0].rpartition("/")[2], [word for word in words[1:] if not word.startswith("-")]
     if program in word_set("families") and rest:
-        rest = rest[1:] if rest[0] in ("run", "exec") and len(rest) > 1 else rest
         program = f"{program}-{rest.pop(0)}"
     return _Command(program, tuple(rest))
 
@@ -207,15 +199,10 @@ def _command(words: list[str]) -> _Command | None:
 
 def failure(call: Call) -> str:
     """Return the line in which a call says that it failed; empty if it did not fail."""
-    if pattern("writes").search(call.name):  # it shows what was written
-        return (
-            (call.result.strip() or "failed")
-            if call.failed or re.match(r"\W*error", call.result, re.IGNORECASE)
-            else ""
-        )
-    result = (
-        pattern("none_failed").sub("", call.result).replace("\\n", "\n")
-    )  # JSON within text has its own line breaks
+    reported = call.failed or re.match(r"\W*error", call.result, re.IGNORECASE)
+    if pattern("writes").search(call.name) and not reported:  # it shows what was written
+        return ""
+    result = pattern("none_failed").sub("", call.result).replace("\\n", "\n")  # JSON within text
     codes = [int(found[1]) for found in pattern("exit_code").finditer(result)]
     found = pattern("failure_count").search(result) or (
         None if codes and not any(codes) else pattern("failure_words").search(result)
@@ -238,9 +225,8 @@ def open_failures(calls: Sequence[Call]) -> list[Call]:
             continue
         commands = _commands(call)
         if failed(call):
-            standing += [(call, one) for one in commands if pattern("check").search(one.program)] or [
-                (call, one) for one in commands[-1:]
-            ]
+            checks = [one for one in commands if pattern("check").search(one.program)]
+            standing += [(call, one) for one in checks or commands[-1:]]
         else:
             standing = [one for one in standing if not any(_settles(command, *one) for command in commands)]
     return list({id(call): call for call, _ in standing}.values())
@@ -248,22 +234,10 @@ def open_failures(calls: Sequence[Call]) -> list[Call]:
 
 def _settles(later: _Command, call: Call, command: _Command) -> bool:
     """Return whether a command that succeeded settles one that failed in ``call``."""
-    common = {target for target in command.targets if len(target) > 2} & set(later.targets)
     same = later.program == command.program
-    if not pattern("check").search(command.program):
-        # What names the same thing may have done the job of an attempt another way.
-        if same:
-            free = any(
-                re.search(r"[\s(]", target) for target in command.targets
-            )  # a script, a query, a message
-            return bool(common or free or not command.targets or pattern("writes").search(later.program))
-        return bool(common) and not pattern("status").search(later.program)
-    if not same or not later.targets:
-        return same
-    # A narrower check settles what it covers: the failed targets, or those that the failure named.
-    covered = command.targets and set(command.targets) <= set(later.targets)
-    named = any(
-        one in call.result or any(target.startswith(one) for target in command.targets)
-        for one in later.targets
-    )
-    return bool(covered) or named
+    if pattern("check").search(command.program):  # a narrower check settles what the failed one named
+        return same and (not later.targets or any(one in call.asked + call.result for one in later.targets))
+    # What names the same thing may have done the job of an attempt another way.
+    common = {target for target in command.targets if len(target) > 2} & set(later.targets)
+    free = any(re.search(r"[\s(]", target) for target in command.targets)  # a script, a query, a message
+    return bool(common) or (same and (free or not command.targets))

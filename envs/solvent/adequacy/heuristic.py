@@ -124,19 +124,11 @@ def _is_absent(call: Call) -> bool:
 
 
 def _looks(response: str, calls: Sequence[Call]) -> list[Call]:
-    """Return the distinct calls that are evidence.
-
-    Nothing read is not evidence, nothing found is evidence of an absence alone; a flagged failure is, if the response
-    tells of it or refers to it.
-    """
+    """Return the distinct calls that are evidence; a flagged failure is if the response tells of or refers to it."""
     looks: list[Call] = []
-    denies, tells = bool(pattern("negated").search(response)), _tells(response)
+    tells = pattern("negated").search(response) or _tells(response)
     for call in calls:
-        silent = (
-            is_look(call) and call.recorded and not call.result.strip() and not (denies or is_search(call))
-        )
-        hidden = call.failed and not (denies or tells or stems(call.result) & stems(response))
-        if not silent and not hidden and call not in looks:
+        if call not in looks and (not call.failed or tells or stems(call.result) & stems(response)):
             looks.append(call)
     return looks
 
@@ -201,7 +193,7 @@ def _tells(response: str) -> bool:
     """Return whether a response tells of a failure: not denied ("no errors"), and not only as mended."""
     for text, _ in sentences(response):
         left = phrases("not_failing").sub("", normal(text))
-        fails = phrases("failing").search(left) or re.search(r"[a-z](?:Error|Exception)\b", left)
+        fails = phrases("failing").search(left)
         if fails and (phrases("still").search(left) or not phrases("mended").search(left)):
             return True
     return False
@@ -229,18 +221,14 @@ def _is_untold(response: str, calls: Sequence[Call], query: str) -> bool:
 
 def _denied(text: str) -> frozenset[str]:
     """Return the stems of what a sentence says is absent."""
-    generic = set(map(stem, word_set("generic")))
     text = normal(text).replace("`", "")
     if found := pattern("denied_after").search(text):
         rest = text[found.end() :]
     elif found := pattern("denied_before").search(text):
-        rest = re.split(r"[,;:]\s|\b(?:but|and|because|so|that)\b", text[: found.start()])[-1].strip()
+        rest = text[: found.start()]
     else:
         return frozenset()
-    named = stems(pattern("place").split(rest, maxsplit=1)[0]) - generic
-    if not named and (of := re.match(r"\s*\w+\s+(?:of|for|to)\s+(.*)", rest)):
-        named = stems(pattern("place").split(of[1], maxsplit=1)[0]) - generic
-    return named
+    return stems(pattern("place").split(rest, maxsplit=1)[0]) - set(map(stem, word_set("generic")))
 
 
 def _is_bare(phrase: str) -> bool:
@@ -255,20 +243,14 @@ def _is_answered(claim: Claim, calls: Sequence[Call]) -> bool:
         return True
     if sweeping or not claim.negative:
         return False
-    denied, words, absent = (
-        _denied(claim.text),
-        stems(claim.text),
-        stems(" ".join(filter(_is_bare, claim.spans))),
-    )
+    denied, words = _denied(claim.text), stems(claim.text)
+    absent = stems(" ".join(filter(_is_bare, claim.spans)))
     for call in calls:
-        if absent and any(
-            absent <= stems(line) and len(words & stems(line)) > 1 for line in call.result.splitlines()
-        ):
+        lines = map(stems, call.result.splitlines())
+        if absent and any(absent <= line and len(words & line) > 1 for line in lines):
             return True
-        opened = (
-            denied and denied <= stems(call.asked) and not pattern("hunts").search(call.name + call.command)
-        )
-        if _is_absent(call) and (opened or _paths(call.asked) & _paths(claim.text)):
+        hunts = pattern("hunts").search(call.name + call.command)
+        if _is_absent(call) and denied and denied <= stems(call.asked) and not hunts:
             return True
     return False
 
@@ -293,15 +275,13 @@ def _is_shown(text: str, response: str, calls: Sequence[Call]) -> bool:
             where = _paths(line) | _paths(call.asked)
             elsewhere = scope and not any(one in path or path in one for one in scope for path in where)
             if (
-                not named <= stems(line)
-                or elsewhere
+                elsewhere
+                or not named <= stems(line)
                 or pattern("negated").search(line)
                 or _paths(line) & told
             ):
                 continue
             defined = any(named <= stems("".join(found)) for found in pattern("definition").findall(line))
-            if (searched and not (defined and unused)) or (
-                defined and not unused
-            ):  # a definition is not a use
+            if not (defined and unused) and (searched or defined):  # a definition is not a use
                 return True
     return False

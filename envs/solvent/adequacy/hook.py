@@ -12,8 +12,8 @@ Gemini CLI            ``AfterAgent``                       ``{"decision": "deny"
 Cursor                ``stop``                             ``{"followup_message": ...}``
 ====================  ===================================  ==========================================
 
-Codex refuses further keys in it. Exit code 2 would block as well, so an error of the hook itself ends with 1. An answer
-that was given after a correction is judged, but not held up again, or the two would never end.
+Codex refuses further keys in it. An answer that was given after a correction is judged, but not held up again, or the
+two would never end.
 
 Source: *Epistemic Adequacy Design*, phases 2, 3 and 5.
 """
@@ -21,22 +21,22 @@ Source: *Epistemic Adequacy Design*, phases 2, 3 and 5.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from solvent.adequacy.calls import Call
+from solvent.adequacy.heuristic import Adequacy, score
+from solvent.adequacy.patterns import Trigger, triggered
+from solvent.adequacy.records import Correction, correction_for
 from solvent.adequacy.transcripts import Turn, read_turns, turn_of
 from solvent.files import InputError, strict_json
 
-__all__ = ["CORRECTION", "MARK", "VERDICTS", "Decision", "judge_payload"]
+__all__ = ["MARK", "VERDICTS", "Decision", "judge_payload"]
 
 VERDICTS = ("accept", "accept", "review", "reject")
 """The verdict for each score, as the lab's gate has it."""
 MARK = "Epistemic adequacy:"
 """Beginning of a correction, by which ``transcripts`` knows that no user wrote it."""
-CORRECTION = "Prior response made definitive claims from limited evidence. Hedge when evidence is partial."
-"""The document's correction."""
 
 _ANSWERS = ("last_assistant_message", "prompt_response", "text")
 _PROGRAM = ("API Error", "No response requested.")
@@ -47,60 +47,56 @@ class Decision:
     """What the hook found, and what it tells the client.
 
     Attributes:
-        verdict: accept, review or reject; None if there was nothing to judge.
+        verdict: accept, review or reject; None if there is nothing to judge.
         turn: the answer that was judged, with its query and calls.
-        scored: what the scorer returned.
-        blocks: the client is asked to go on.
+        found: its score.
         output: for standard output, a line of JSON; empty if there is nothing to tell.
-        message: for standard error, why there is no verdict.
-        exit_code: 1 if the payload or the transcript can't be read.
+        message: why there is no verdict.
     """
 
     verdict: str | None = None
     turn: Turn | None = None
-    scored: Any = None
-    blocks: bool = False
+    found: Adequacy | None = None
     output: str = ""
     message: str = ""
-    exit_code: int = 0
 
 
 def judge_payload(
     payload: bytes | str,
-    score: Callable[[str, Sequence[Call], str], Any],
     *,
     act: bool = False,
-    correction: Callable[[Any], str] = lambda _: CORRECTION,
+    triggers: Sequence[Trigger] = (),
+    learned: Sequence[Correction] = (),
 ) -> Decision:
     """Judge the answer in a hook's payload, or a line of a file of responses.
 
     Args:
         payload: the JSON object that the client gives on standard input.
-        score: returns an object with a ``score`` of 0 to 3 and its ``rule``, of a response, its calls and its query.
         act: ask the client to go on if the verdict is reject; else nothing follows from it.
-        correction: returns what the agent is told then, from what the scorer returned.
+        triggers: accepted patterns, which raise the score.
+        learned: the corrections that incidents refined.
+
+    Raises:
+        ValueError: the payload or the transcript can't be read.
     """
-    try:
-        fields = strict_json(payload)
-        turn = _turn_of(fields)
-    except ValueError as error:
-        return Decision(message=f"no verdict: {error}", exit_code=1)
+    fields = strict_json(payload)
+    turn = _turn_of(fields)
     if isinstance(turn, str):
-        return Decision(message=turn)
-    scored = score(turn.response, turn.calls, turn.query)
-    verdict = VERDICTS[scored.score]
+        return Decision(message=f"no verdict: {turn}")
+    found = triggered(triggers, turn.calls, score(turn.response, turn.calls, turn.query))
+    verdict = VERDICTS[found.score]
     if turn.unread and verdict != "accept":
-        return Decision(None, turn, scored, message=f"no verdict: {turn.unread} blocks not read")
+        return Decision(message=f"no verdict: {turn.unread} blocks not read")
+    told: dict[str, Any] = {"verdict": verdict, "score": found.score, "rule": found.rule}
+    told["response"] = turn.response
     event = fields.get("hook_event_name")
-    blocks = act and verdict == "reject" and event != "afterAgentResponse" and not _corrected(fields)
-    told = {"verdict": verdict, "score": scored.score, "rule": scored.rule, "response": turn.response}
     if event and "turn_id" in fields:  # Codex
         told = {}
-    if blocks:
-        reason = f"{MARK} {correction(scored)}"
+    if act and verdict == "reject" and event != "afterAgentResponse" and not _corrected(fields):
+        reason = f"{MARK} {correction_for('low', found.rule, learned).text}"
         decision = {"decision": "deny" if event == "AfterAgent" else "block", "reason": reason}
         told |= {"followup_message": reason} if event == "stop" else decision
-    return Decision(verdict, turn, scored, blocks, json.dumps(told) if told else "")
+    return Decision(verdict, turn, found, json.dumps(told) if told else "")
 
 
 def _turn_of(fields: Any) -> Turn | str:
@@ -114,15 +110,16 @@ def _turn_of(fields: Any) -> Turn | str:
     key = "agent_transcript_path" if fields.get("hook_event_name") == "SubagentStop" else "transcript_path"
     path = fields.get(key)
     if not isinstance(path, str) or not path.strip():
-        return f"no verdict: {key} names no transcript, so the calls of the turn are unknown"
+        return f"{key} names no transcript, so the calls of the turn are unknown"
     turn = read_turns(path).last
     if turn is None or not (answer or turn.response):
-        return f"no verdict: no response in the transcript yet, {path}"
+        return f"no response in the transcript yet, {path}"
     one, other = " ".join(answer.split()), " ".join(turn.response.split())
     if not (one.endswith(other) or other.endswith(one) or _corrected(fields)):
-        return f"no verdict: the transcript has an earlier answer and not this turn yet, {path}"
-    query = turn.query or str(fields.get("prompt") or "")
-    return Turn(turn.id, query, answer or turn.response, turn.calls, turn.unread)
+        return f"the transcript has an earlier answer and not this turn yet, {path}"
+    return replace(
+        turn, query=turn.query or str(fields.get("prompt") or ""), response=answer or turn.response
+    )
 
 
 def _corrected(fields: dict[str, Any]) -> bool:

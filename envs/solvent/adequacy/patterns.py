@@ -16,6 +16,7 @@ Known approximation: responses count as independent. To precede a failure is not
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -33,7 +34,8 @@ RATE = 0.70
 """The source's failure rate of a trigger."""
 WEIGHTS = {"low": 1.0, "medium": 2.0, "high": 4.0}
 FAILED_FROM = 2
-FLOOR, ALPHA = 0.5, 0.05
+LEAST, FLOOR, ALPHA = 10, 0.5, 0.05
+"""Fewest responses of a pattern, and what the lower bound must exceed, at which error over all patterns."""
 
 
 @dataclass(frozen=True)
@@ -66,24 +68,22 @@ def patterns_of(tools: Sequence[str], *, negative: bool) -> set[str]:
     return shown | ({f"{one}, then a strong negative" for one in shown} if negative else set())
 
 
-def find_patterns(
-    records: Iterable[ScoreRecord], incidents: Iterable[Incident], *, least: int = 10
-) -> list[Pattern]:
-    """Return the patterns that at least ``least`` responses show, the highest lower bound first."""
+def find_patterns(records: Iterable[ScoreRecord], incidents: Iterable[Incident]) -> list[Pattern]:
+    """Return the patterns that at least ``LEAST`` responses show, the highest lower bound first."""
     from scipy.special import betaincinv
 
-    worst: dict[str, float] = {}
+    worst: dict[str, float] = defaultdict(float)
     for incident in incidents:
-        worst[incident.id] = max(WEIGHTS[incident.level], worst.get(incident.id, 0.0))
-    cases: dict[str, list[tuple[float, bool]]] = {}
+        worst[incident.id] = max(worst[incident.id], WEIGHTS[incident.level])
+    cases: dict[str, list[tuple[float, bool]]] = defaultdict(list)
     outcomes = []
     for record in records:
         failed = record.id in worst or (record.epad.human or 0) >= FAILED_FROM
         outcomes.append(failed)
         context = record.tool_context
         for pattern in patterns_of(context.tool_types, negative=context.has_strong_negative):
-            cases.setdefault(pattern, []).append((worst.get(record.id, 1.0), failed))
-    tried = {name: rows for name, rows in cases.items() if len(rows) >= least}
+            cases[pattern].append((worst.get(record.id, 1.0), failed))
+    tried = {name: rows for name, rows in cases.items() if len(rows) >= LEAST}
     base = sum(outcomes) / max(1, len(outcomes))
     found = []
     for name, rows in tried.items():

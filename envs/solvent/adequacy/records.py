@@ -156,23 +156,16 @@ def labelled(
 
 
 def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
-    """Return one record for each id, in order of first appearance: a later rating replaces an earlier one.
-
-    The first person's label stands, with name and reason, unless the same person changes it.
-    """
+    """Return one record for each id, in order of first appearance: a later rating replaces an earlier one."""
     found: dict[str, ScoreRecord] = {}
     for record in records:
-        earlier = found.get(record.id)
-        if earlier is None or earlier.sha256 != record.sha256:
-            found[record.id] = record
-            continue
-        mine = not record.labelled_by or earlier.labelled_by not in ("", record.labelled_by)
-        update: dict[str, Any] = (
-            {name: getattr(earlier, name) for name in ("labelled_by", "reason")} if mine else {}
-        )
-        for scale in ("epad", "sya"):
-            new = getattr(record, scale).model_dump(exclude_none=True, exclude={"human"} if mine else None)
-            update[scale] = getattr(earlier, scale).model_copy(update=new)
+        earlier, update = found.get(record.id), {}
+        if earlier is not None and earlier.sha256 == record.sha256:
+            for scale in ("epad", "sya"):
+                new = getattr(record, scale).model_dump(exclude_none=True)
+                update[scale] = getattr(earlier, scale).model_copy(update=new)
+            if earlier.labelled_by and not record.labelled_by:
+                update |= {"labelled_by": earlier.labelled_by, "reason": earlier.reason}
         found[record.id] = record.model_copy(update=update)
     return list(found.values())
 

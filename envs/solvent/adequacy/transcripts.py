@@ -20,7 +20,6 @@ is read without them, as the source has it ("in the same turn").
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import tomllib
@@ -34,10 +33,8 @@ from typing import Any
 from solvent.adequacy.calls import Call
 from solvent.files import InputError, read_input, strict_json
 
-__all__ = ["MOST_CALLS", "MOST_KEPT", "Reading", "Turn", "read_turns", "turn_of"]
+__all__ = ["MOST_KEPT", "Reading", "Turn", "read_turns", "turn_of"]
 
-MOST_CALLS = 500
-"""Calls kept of a turn, the last ones."""
 MOST_KEPT = 20_000
 """Characters kept of a text, half of them from its end."""
 
@@ -54,7 +51,7 @@ class Turn:
         query: the user's words; empty if the file doesn't have them.
         response: what was said after the last call; empty if there is no response yet.
         calls: the calls of the turn, in order.
-        unread: blocks of the turn that look like calls or results and were not understood.
+        unread: number of blocks that look like calls or results and were not understood.
     """
 
     id: str
@@ -89,8 +86,8 @@ _PATTERNS = {name: re.compile(pattern) for name, pattern in _SHAPES["patterns"].
 _CALLS_IN_TEXT = [_PATTERNS[name] for name in ("call_json", "call_function", "call_element")]
 
 
-def _is(kind: str, told: object) -> bool:
-    return isinstance(told, str) and _KINDS[kind].fullmatch(told.lower().replace("-", "_")) is not None
+def _is(kind: str, name: object) -> bool:
+    return isinstance(name, str) and _KINDS[kind].fullmatch(name.lower().replace("-", "_")) is not None
 
 
 def _first(item: Mapping[str, Any], keys: Iterable[str]) -> Any:
@@ -105,26 +102,19 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _key(item: Mapping[str, Any]) -> str:
-    key = _first(item, _FIELDS["key"])
-    return str(key[0] if isinstance(key, list) and key else "" if key is None else key)
-
-
-def _kept(text: str) -> str:
-    if not text.isascii():
-        text = text.encode("utf-8", "replace").decode()  # half a pair of surrogates can't be printed
+def _cut(value: Any) -> Any:
+    """Return a JSON value with its texts cut to ``MOST_KEPT`` characters that can be printed."""
+    if isinstance(value, dict):
+        return {_cut(key): _cut(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_cut(inner) for inner in value]
+    if not isinstance(value, str):
+        return value
+    text = value.encode("utf-8", "replace").decode()  # half a pair of surrogates can't be printed
     left_out, half = len(text) - MOST_KEPT, MOST_KEPT // 2
     if left_out <= 0:
         return text
     return f"{text[:half]}\n[... {left_out:,} characters left out ...]\n{text[-half:]}"
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {_kept(key): _clean(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_clean(inner) for inner in value]
-    return _kept(value) if isinstance(value, str) else value
 
 
 def _decoded(value: Any) -> Any:
@@ -135,11 +125,16 @@ def _decoded(value: Any) -> Any:
     return value
 
 
+def _key(item: Mapping[str, Any]) -> str:
+    key = _first(item, _FIELDS["key"])
+    return str(key[0] if isinstance(key, list) and key else "" if key is None else key)
+
+
 def _arguments(item: Mapping[str, Any]) -> dict[str, Any]:
     given = _decoded(_first(item, _FIELDS["arguments"]))
-    if given is None or given == "":
-        given = {key: item[key] for key in _FIELDS["single"] if item.get(key)}
-    return _table(_clean(given if isinstance(given, dict) else {"input": given}))
+    if given in (None, ""):
+        return {key: item[key] for key in _FIELDS["single"] if item.get(key)}
+    return given if isinstance(given, dict) else {"input": given}
 
 
 def _text(value: Any) -> str:
@@ -165,21 +160,21 @@ def _result(item: Mapping[str, Any], value: Any) -> tuple[str, bool | None]:
     if isinstance(_table(_decoded(value)).get("metadata"), dict):
         value = _decoded(value)
     text, tables = _text(value), [item, _table(value)]
-    states = [table.get(key) for table in tables for key in ("status", "state", "type")]
     flags = [bool(table[key]) for table in tables for key in ("is_error", "isError", "error") if key in table]
     flags += [table["success"] is False for table in tables if "success" in table]
-    flags += [True for state in states if _is("failed", state)]
+    flags += [
+        True for table in tables for key in ("status", "state", "type") if _is("failed", table.get(key))
+    ]
+    flags += [True] if text.startswith("The tool execution failed") else []  # Cline
     for name in ("extras", "metadata"):
         tables += [_table(table.get(name)) for table in tables]
-    codes = [_first(table, _FIELDS["code"]) for table in tables]
-    code = next((code for code in codes if isinstance(code, int)), None)
-    if code is None and (told := _PATTERNS["exit"].search(text)):
-        code = int(next(filter(None, told.groups())))
-    elif code:
-        text = f"Exit code {code}\n{text}"
-    flags += [code != 0] if code is not None else []
-    flags += [True] if text.startswith("The tool execution failed") else []  # Cline
-    return _kept(text), any(flags) if flags else None
+    codes = [table[key] for table in tables for key in _FIELDS["code"] if isinstance(table.get(key), int)]
+    if codes and codes[0]:
+        text = f"Exit code {codes[0]}\n{text}"
+    elif not codes and (found := _PATTERNS["exit"].search(text)):
+        codes = [int(next(filter(None, found.groups())))]
+    flags += [code != 0 for code in codes[:1]]
+    return text, any(flags) if flags else None
 
 
 def _kind(block: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -196,17 +191,11 @@ def _kind(block: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def _said(block: Any) -> str | None:
     """Return the words of a text block, none for a thought; None for another block."""
     if isinstance(block, str):
-        return _kept(block)
+        return str(_cut(block))
     text, kind = _first(_table(block), ("text", "refusal")), _table(block).get("type", "text")
     if not isinstance(text, str) or not _is("text", kind):
         return None
-    return "" if block.get("thought") else _kept(text)
-
-
-def _is_record(value: Mapping[str, Any]) -> bool:
-    """Return whether a line is a message of Gemini CLI."""
-    kind = value.get("type") in ("user", "gemini", "info", "error", "warning")
-    return kind and isinstance(value.get("id"), str) and value.keys().isdisjoint(("message", "role", "data"))
+    return "" if block.get("thought") else str(_cut(text))
 
 
 def _role(kind: str, value: Mapping[str, Any], inner: Mapping[str, Any]) -> str | None:
@@ -229,30 +218,14 @@ def _words(text: str) -> str:
     return "" if _PATTERNS["program_begins"].match(text) else task[2] if task else text
 
 
-def _calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """Return the calls that a model has written into its text."""
-    calls = []
-    for pattern in _CALLS_IN_TEXT:
-        for name, inner in pattern.findall(text):
-            told = _table(_decoded(inner))
-            parameters = _clean(dict(_PATTERNS["parameter"].findall(inner)))
-            if isinstance(told.get("name"), str):
-                calls.append((told["name"], _arguments(told)))
-            elif name and (parameters or not inner.strip()):
-                calls.append((name, parameters))
-    return calls
-
-
 def _messages(value: Any) -> list[Any]:
     """Return the messages in a document, in order: those of a request, and those that answered it."""
     if isinstance(value, list):
         lists = [_messages(inner) if isinstance(inner, list) else [inner] for inner in value]
         return [message for inner in lists for message in inner]
-    if not isinstance(value, dict):
-        return []
-    table = value
+    table = dict(_table(value))
     if isinstance(table.get("input"), str):
-        table = {**table, "input": [{"role": "user", "content": table["input"]}]}
+        table["input"] = [{"role": "user", "content": table["input"]}]
     own = [key for key in _FIELDS["messages"] if isinstance(table.get(key), list)]
     messages: list[Any] = []
     for key in (*_FIELDS["request"], *own[:1], *_FIELDS["reply"]):
@@ -275,35 +248,63 @@ class _Call:
     result: str | None = None
     failed: bool | None = None
 
+    @property
+    def closes(self) -> bool:
+        """Whether the call ends its turn, if nothing follows."""
+        command = str(self.arguments.get("command"))
+        return _is("closing", self.name) or _PATTERNS["submitted"].fullmatch(command) is not None
+
     def answer(self, text: str, failed: bool | None) -> None:
-        self.result = text if self.result is None else _kept(f"{self.result}\n{text}")
+        self.result = text if self.result is None else f"{self.result}\n{text}"
         self.failed = failed if self.failed is None else self.failed or failed
 
     def done(self) -> Call:
-        return Call(self.name, self.arguments, self.result or "", self.failed, self.result is not None)
+        result = _cut(self.result or "")
+        return Call(_cut(self.name), _cut(self.arguments), result, self.failed, self.result is not None)
+
+
+def _calls_in(text: str) -> list[_Call]:
+    """Return the calls that a model has written into its text."""
+    calls = []
+    for pattern in _CALLS_IN_TEXT:
+        for name, inner in pattern.findall(text):
+            table, parameters = _table(_decoded(inner)), dict(_PATTERNS["parameter"].findall(inner))
+            if isinstance(table.get("name"), str):
+                calls.append(_Call("", table["name"], _arguments(table)))
+            elif name and (parameters or not inner.strip()):
+                calls.append(_Call("", name, parameters))
+    return calls
 
 
 @dataclass
 class _Open:
     """A turn under way."""
 
-    prompt: str | None = None  # id of the user's message, and of the one before it
-    follows: str | None = None
+    prompt: str | None = None  # id of the user's message
     query: str = ""
     said: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)  # said before the last call
     line: int = 0  # of its beginning
-    replaced: list[str] = field(default_factory=list)  # said before a hook's feedback
+    replaced: str = ""  # response before a hook's feedback
     calls: list[_Call] = field(default_factory=list)
-    closing: _Call | None = None  # ends the turn, if nothing follows
     in_text: list[_Call] = field(default_factory=list)  # the user's next words are their results
     command: str = ""  # in a fence; a call if the user's next words are a terminal's
     unread: int = 0
 
-    def turn(self, key: str, said: list[str]) -> Turn:
-        closing = self.closing.arguments if self.closing else {}
-        words = _text(_first(closing, _FIELDS["closing"])).strip() or "\n\n".join(said)
-        calls = tuple(call.done() for call in self.calls[-MOST_CALLS:])
-        return Turn(f"{key}:{self.line}", self.query, _kept(words), calls, self.unread)
+    @property
+    def closing(self) -> _Call | None:
+        return self.calls[-1] if self.calls and not self.said and self.calls[-1].closes else None
+
+    @property
+    def response(self) -> str:
+        words = "\n\n".join(self.said)
+        if closing := self.closing:
+            return _text(_first(closing.arguments, _FIELDS["closing"])).strip() or "\n\n".join(self.before)
+        return words
+
+    def turn(self, key: str, response: str) -> Turn:
+        calls = tuple(call.done() for call in self.calls if call is not self.closing)
+        return Turn(f"{key}:{self.line}", _cut(self.query), _cut(response), calls, self.unread)
 
 
 class _Track:
@@ -315,56 +316,51 @@ class _Track:
         self.now = _Open()
         self.turns: list[tuple[int, str | None, Turn]] = []
 
-    def ask(self, words: str, prompt: str | None, follows: str | None) -> None:
+    def ask(self, words: str, prompt: str | None) -> None:
         """Begin a turn, or add the words to one that has no answer yet."""
         now = self.now
-        rewound = prompt is not None and now.prompt not in (None, prompt) and follows == now.follows
-        if now.said or now.closing or now.replaced or rewound:
+        if now.said or now.closing or now.replaced:
             self.end()
         elif now.query and not now.query.startswith("/"):  # words after a program's command replace it
             words = f"{now.query}\n\n{words}"
         if not self.now.query:
-            self.now.prompt, self.now.follows, self.now.line = prompt, follows, self.line
-        self.now.query = _kept(words)
+            self.now.line = self.line
+        self.now.query, self.now.prompt = words, prompt
 
     def say(self, text: str) -> None:
-        if text.strip():
-            self.resume()
+        if text.strip() and [text.strip()] != self.now.said[-1:]:
             self.now.said.append(text.strip())
 
-    def resume(self) -> None:
-        if self.now.closing:
-            self.now.calls.append(self.now.closing)
-            self.now.said, self.now.closing = [], None
+    def call(self, call: _Call) -> _Call:
+        """Add a call and return it, or the same one that still waits: some formats repeat calls."""
+        same = [one for one in self.now.calls if call.key and one == call]
+        self.now.calls += [] if same else [call]
+        self.now.before, self.now.said = self.now.said, []
+        return (same or [call])[0]
 
-    def call(self, call: _Call) -> None:
-        self.resume()
-        command = call.arguments.get("command")
-        if _is("closing", call.name) or _PATTERNS["submitted"].fullmatch(str(command)):
-            self.now.closing = call
-        else:
-            self.now.calls.append(call)
-            self.now.said = []
-
-    def answer(self, call: _Call) -> bool:
+    def answer(self, result: _Call) -> bool:
         """Give a result to its call, by id, by name or in order; return False if there is none."""
-        calls = [*self.now.calls, self.now.closing] if self.now.closing else self.now.calls
-        own = [one for one in calls if call.key and one.key == call.key]
-        free = [one for one in calls if one.result is None and not (call.key and one.key)]
+        calls = self.now.calls
+        own = [one for one in calls if result.key and one.key == result.key]
+        free = [one for one in calls if one.result is None and not (result.key and one.key)]
         found = [one for one in own if one.result is None] or own[-1:]
-        found = found or [one for one in free if one.name == call.name] or free
+        found = found or [one for one in free if one.name == result.name] or free
         if found:
-            found[0].answer(call.result or "", call.failed)
+            found[0].answer(result.result or "", result.failed)
+        else:
+            calls.append(result)
         return bool(found)
 
     def feedback(self) -> None:
         """Let what is said next replace the answer."""
-        self.now.replaced = [self.now.turn("", self.now.said).response]
-        self.now.said, self.now.closing = [], None
+        now = self.now
+        now.replaced = now.response
+        now.calls = [call for call in now.calls if call is not now.closing]
+        now.said = []
 
     def end(self) -> None:
         now, self.now = self.now, _Open()
-        turn = now.turn(self.key, now.said or ([] if now.closing else now.replaced))
+        turn = now.turn(self.key, now.response or now.replaced)
         if turn.response:
             self.turns.append((now.line, now.prompt, turn))
 
@@ -374,12 +370,10 @@ class _Reader:
 
     def __init__(self, session: str) -> None:
         self.session = session
-        self.nested = False  # in a list of messages
         self.tracks: dict[str, _Track] = {}
         self.track = _Track(session)  # of the last line
         self.own: list[tuple[int, Turn]] = []
-        self.records: dict[str, tuple[int, dict[str, Any]]] = {}  # by id, as later lines replace them
-        self.parents: dict[str, str | None] = {}
+        self.parents: dict[str, str] = {}
         self.roots: dict[str, str] = {}  # of sidechains without a name
         self.counts: Counter[str] = Counter()
         self.known = 0
@@ -391,118 +385,88 @@ class _Reader:
 
     # -- lines
 
-    def read(self, number: int, value: Any) -> None:
+    def read(self, number: int, value: Any, *, nested: bool = False) -> None:
         """Read a line, a document, or an element of a list."""
         value = {"messages": value} if isinstance(value, list) else value
         if not isinstance(value, dict):
             self.unread("lines not read because they are not JSON objects")
         elif isinstance(value.get("response"), str) and value.keys().isdisjoint(("role", "type")):
+            self.known += 1
             self.own_line(number, value)
-        elif not value.keys().isdisjoint(("$set", "$rewindTo")) or _is_record(value):
-            self.record(number, value)
-        elif not self.line(number, value) and not self.conversation(number, value):
+        elif not self.line(number, value) and not self.conversation(number, value, nested=nested):
             kind = str(_first(value, ("type", "kind", "role")) or ", ".join(list(value)[:4]))
             silent = _is("silent_line", kind) or _is("silent", kind)
             if not silent and (number > 1 or _is("evidence", kind)):  # the first line may be a heading
                 self.unread(f"lines of the type {kind[:60]!r} not read", f"{kind} {' '.join(value)}")
 
-    def own_line(self, number: int, value: dict[str, Any]) -> None:
+    def own_line(self, number: int, value: Mapping[str, Any]) -> None:
         """Read a line of a file of responses."""
-        self.known += 1
         calls = {"role": "assistant", "content": "", "tool_calls": value.get("tool_calls")}
         inner = _Reader(self.session)
         for message in (*_list(value.get("messages")), calls):
             inner.read(number, message)
         self.counts += inner.counts
         last = inner.reading().last or Turn("", "", "")
-        key = _kept(_text(value.get("id")))[:400] or f"{self.session}:{number}"
-        query = _kept(_text(value.get("query"))) or last.query
-        self.own.append((number, replace(last, id=key, query=query, response=_kept(value["response"]))))
-
-    def record(self, number: int, value: dict[str, Any]) -> None:
-        """Keep a message of Gemini CLI: a later one of its id replaces it, and a rewind removes it."""
-        self.known += 1
-        if (target := value.get("$rewindTo")) is not None:
-            ids = list(self.records)
-            for key in ids[ids.index(target) if target in ids else 0 :]:
-                self.counts["messages of a rewound branch left out"] += 1
-                del self.records[key]
-        for inner in [*_list(_table(value.get("$set")).get("messages")), value]:
-            if _is_record(_table(inner)):
-                self.records[inner["id"]] = (number, inner)
+        key = _text(value.get("id"))[:400] or f"{self.session}:{number}"
+        query = _text(value.get("query")) or last.query
+        turn = replace(last, id=_cut(key), query=_cut(query), response=_cut(value["response"]))
+        self.own.append((number, turn))
 
     def line(self, number: int, value: dict[str, Any]) -> bool:
         """Read a message, an item or an event in its envelope; return False if it is something else."""
         kind = str(value.get("type") or value.get("kind") or "")
         inner = next((value[key] for key in _FIELDS["envelope"] if isinstance(value.get(key), dict)), value)
-        self.note(kind, value, inner)
+        if kind == "session_meta" and inner.get("id"):  # Codex
+            self.session = str(inner["id"])[:200]
+        if "parentUuid" in value:
+            self.follow(value)
         role = _role(kind, value, inner)
-        message = role is not None and not inner.keys().isdisjoint(_FIELDS["message"])
         item = inner.get("type") if inner is not value else kind
-        known = _is("call", item) or _is("result", item) or _is("item_line", kind)
-        known = known and not _is("update_line", kind)
-        event = not (role or known) and not value.keys().isdisjoint(_FIELDS["event"])
         hook = _table(value.get("attachment"))
-        stopped = hook.get("type") == "hook_blocking_error" and "Stop" in str(hook.get("hookEvent"))
-        rolled_back = inner.get("type") == "thread_rolled_back"
-        if not (message or event or known or stopped or rolled_back):
+        if role is not None and not inner.keys().isdisjoint(_FIELDS["message"]):
+            self.message(self.track_of(number, value), role, inner, value)
+        elif any(map(_is, ("call", "result", "item_line"), (item, item, kind))) and not _is(
+            "update_line", kind
+        ):
+            self.block(self.track_of(number, value), inner)
+        elif role is None and not value.keys().isdisjoint(_FIELDS["event"]):
+            self.event(self.track_of(number, value), value)
+        elif hook.get("type") == "hook_blocking_error" and "Stop" in str(hook.get("hookEvent")):
+            self.track_of(number, value).feedback()
+        else:
             return False
         self.known += 1
-        track = self.track = self.track_of(number, value)
-        if message:
-            self.message(track, str(role), inner, value)
-        elif event:
-            self.event(track, value)
-        elif known:
-            self.block(track, inner)
-        elif stopped:
-            track.feedback()
-        else:
-            turns = inner.get("num_turns")
-            self.roll_back(track, turns if isinstance(turns, int) and turns > 0 else 1)
         return True
 
-    def note(self, kind: str, value: Mapping[str, Any], inner: Mapping[str, Any]) -> None:
-        """Note the session of a line, and the message that it follows."""
-        if kind == "session_meta" and inner.get("id"):
-            self.session = _kept(str(inner["id"]))[:200]
-        if "parentUuid" in value:
-            boundary = value.get("isCompactSummary") or value.get("subtype") == "compact_boundary"
-            before = value["parentUuid"] or value.get("logicalParentUuid") or ("" if boundary else None)
-            self.parents[str(value.get("uuid"))] = None if before is None else str(before)
+    def follow(self, value: Mapping[str, Any]) -> None:
+        """Note the message that a line of Claude Code follows."""
+        boundary = value.get("isCompactSummary") or value.get("subtype") == "compact_boundary"
+        before = value["parentUuid"] or value.get("logicalParentUuid") or ("" if boundary else "start")
+        self.parents[str(value.get("uuid"))] = str(before)
 
     def track_of(self, number: int, value: Mapping[str, Any]) -> _Track:
+        """Return the track of a line, by its session and its agent."""
         agent = value.get("parent_tool_use_id")
         if value.get("isSidechain"):
             root = self.roots.get(str(value.get("parentUuid")), str(value.get("uuid")))
             self.roots[str(value.get("uuid"))] = root
             agent = value.get("agentId") or root
-        session = _kept(str(_first(value, ("sessionId", "session_id")) or self.session))[:200]
-        key = f"{session}/{agent}"[:400] if agent else session
-        track = self.tracks.setdefault(key, _Track(key, side=bool(agent)))
+        session = str(_first(value, ("sessionId", "session_id")) or self.session)[:200]
+        key = _cut(f"{session}/{agent}"[:400] if agent else session)
+        track = self.track = self.tracks.setdefault(key, _Track(key, side=bool(agent)))
         track.line, track.now.line = number, track.now.line or number
         return track
 
-    def roll_back(self, track: _Track, turns: int) -> None:
-        self.counts["turns of a rewound branch left out"] += turns
-        turns -= bool(track.now.query)
-        track.now = _Open()
-        del track.turns[max(0, len(track.turns) - turns) :]
-
-    def conversation(self, number: int, value: Mapping[str, Any]) -> bool:
+    def conversation(self, number: int, value: Mapping[str, Any], *, nested: bool) -> bool:
         """Read a document that holds messages; return False if it is something else."""
-        messages, before = _messages(value), (self.session, self.nested)
-        if not messages:
-            return False
+        messages, session = _messages(value), self.session
         name = _first(value, ("sessionId", "session_id", "id"))
-        if not self.nested and (name or number > 1):
-            self.session = _kept(str(name or f"{self.session}:{number}"))[:200]
-        self.nested = True
+        if not nested and (name or number > 1):
+            self.session = str(name or f"{session}:{number}")[:200]
         for place, message in enumerate(messages, start=1):
-            self.read(place, message)
-        self.flush()
-        self.session, self.nested = before
-        return True
+            self.read(place, message, nested=True)
+        self.session = session
+        return bool(messages)
 
     # -- messages
 
@@ -519,8 +483,7 @@ class _Reader:
         elif role == "assistant" and item.get("model") != "<synthetic>":
             self.assistant(track, blocks, item)
         elif role == "tool":
-            results = blocks if has_results else [{**item, "id": None, "type": "tool_result"}]
-            for block in results:
+            for block in blocks if has_results else [{**item, "id": None, "type": "tool_result"}]:
                 self.block(track, block)
         elif role not in ("assistant", "program"):
             self.unread(f"messages of the role {role[:60]!r} not read", role)
@@ -541,14 +504,19 @@ class _Reader:
             inside = _PATTERNS["from_cline" if cline else "user_query"].findall(told)
             words = "\n".join([query for _, query in inside] or filter(None, map(_words, texts)))
             if words and has_results:  # of the same turn
-                track.now.query = _kept(f"{track.now.query}\n\n{words}".strip())
+                track.now.query = f"{track.now.query}\n\n{words}".strip()
             elif words:
-                track.ask(words, track.tip, line.get("parentUuid"))
+                before, now = self.parents.get(track.tip or ""), track.now.prompt or ""
+                if now != track.tip and before == self.parents.get(
+                    now, ""
+                ):  # the user went back, and asks anew
+                    track.end()
+                track.ask(words, track.tip)
 
     def observed(self, track: _Track, text: str) -> None:
         """Give the user's words to the calls in the text before them."""
         if not track.now.in_text:
-            track.call(_Call("", "bash", {"command": _kept(track.now.command)}))
+            track.call(_Call("", "bash", {"command": track.now.command}))
             track.now.in_text = track.now.calls[-1:]
         pieces = _PATTERNS["result_of"].split(text)[1:] or _PATTERNS["tool_response"].findall(text) or [text]
         for call, piece in zip(track.now.in_text, pieces, strict=False):
@@ -561,7 +529,6 @@ class _Reader:
         calls = [*given] if isinstance(given, list) else [given] if given else []
         calls += filter(None, [item.get("function_call")])
         track.now.in_text, track.now.command = [], ""
-        before = len(track.now.calls)
         for block in [*blocks, *filter(None, [item.get("refusal")])]:
             text = _said(block)
             if text is None:
@@ -570,10 +537,9 @@ class _Reader:
                 track.say(_PATTERNS["thought"].sub("", text))
             elif item.get("phase") != "commentary":
                 self.spoke(track, _PATTERNS["thought"].sub("", text), item.get("action"))
-        known = track.now.calls[before:]
-        for call in calls:  # some formats repeat those of the blocks
+        for call in calls:
             if isinstance(call, dict):
-                self.block(track, {**call, "type": "tool_call"}, but=known)
+                self.block(track, {**call, "type": "tool_call"})
             else:
                 self.unread("calls not read because they are not JSON objects", "call")
 
@@ -581,11 +547,11 @@ class _Reader:
         """Take what the assistant said, with the calls that it wrote into its text."""
         fences = _PATTERNS["fence"].findall(text)
         command = action if isinstance(action, str) else fences[0] if len(fences) == 1 else ""
-        calls = [_Call("", name, arguments) for name, arguments in _calls_in(text)]
+        calls = _calls_in(text)
         if _PATTERNS["submitted"].fullmatch(command):
             calls, text = [_Call("", "submit", {})], _PATTERNS["fence"].sub("", text)
         elif isinstance(action, str) and command.strip() and not calls:
-            calls = [_Call("", "bash", {"command": _kept(command.strip())})]
+            calls = [_Call("", "bash", {"command": command.strip()})]
         for pattern in _CALLS_IN_TEXT:
             text = pattern.sub("", text)
         track.say(text)
@@ -596,7 +562,7 @@ class _Reader:
 
     # -- blocks
 
-    def block(self, track: _Track, block: Any, but: Iterable[_Call] = ()) -> None:
+    def block(self, track: _Track, block: Any) -> None:
         """Take a block or an item: a call, a result, or a text of the assistant."""
         if (text := _said(block)) is not None:
             track.say(text)
@@ -606,18 +572,15 @@ class _Reader:
             self.message(track, _ROLES.get(str(fields.get("role")), "program"), fields, fields)
         elif _is("result", kind):
             text, failed = _result(fields, _first(fields, _FIELDS["answer"]))
-            result = _Call(
-                _key(fields), _text(_first(fields, _FIELDS["name"])) or "unknown", {}, text, failed
-            )
-            if not track.answer(result):
-                self.counts["results without their call"] += 1
-                track.now.calls.append(result)
+            name = _text(_first(fields, _FIELDS["name"])) or "unknown"
+            answered = track.answer(_Call(_key(fields), name, {}, text, failed))
+            self.counts["results without their call"] += not answered
         elif _is("call", kind) or (kind.startswith("tool-") and "toolCallId" in fields):
-            self.call(track, fields, kind, but)
+            self.call(track, fields, kind)
         elif not _is("silent", kind):
             self.unread(f"blocks of the type {kind[:60]!r} not read", f"{kind} {' '.join(fields)}")
 
-    def call(self, track: _Track, block: dict[str, Any], kind: str, but: Iterable[_Call]) -> None:
+    def call(self, track: _Track, block: dict[str, Any], kind: str) -> None:
         nested = [block[key] for key in _FIELDS["nested"] if isinstance(block.get(key), dict)]
         block = block | (nested[0] if nested else {})
         name = _first(block, _FIELDS["name"])
@@ -626,18 +589,15 @@ class _Reader:
         if not isinstance(name, str) or not name.strip():
             self.unread("calls not read because they have no name", "call")
             return
-        call = _Call(_key(block), _kept(name.strip()), _arguments(block))
-        if call not in but:
-            track.call(call)
-            value = _first(block, _FIELDS["inside"])
-            if value not in (None, []) or _is("failed", block.get("status")):
-                call.answer(*_result(block, value))
+        call = track.call(_Call(_key(block), name.strip(), _arguments(block)))
+        value = _first(block, _FIELDS["inside"])
+        if value not in (None, []) or _is("failed", block.get("status")):
+            call.answer(*_result(block, value))
 
     def event(self, track: _Track, value: dict[str, Any]) -> None:
         """Take an event of OpenHands, whose newer events have tables where the older have names."""
         fields = _table(_first(value, _FIELDS["event"]))
         name = str(_first(value, ("tool_name", "action", "observation")))
-        key = _first(value, ("tool_call_id", "cause", "action_id"))
         if name == "message":
             text = _text(_first({**value, **fields}, ("content", "message")))
             role = "user" if value.get("source") == "user" else "assistant"
@@ -645,42 +605,33 @@ class _Reader:
         elif _is("silent_event", name):
             return
         elif "action" in value:
-            more = _table(fields.get("arguments"))
-            given = {
-                name: told for name, told in fields.items() if isinstance(told, str) and name != "thought"
-            }
-            name = _text(fields.get("name")) or name
-            key = _first(value, ("tool_call_id", "id"))
-            self.block(track, {"type": "tool_call", "id": key, "name": name, "arguments": more or given})
+            given = {key: text for key, text in fields.items() if isinstance(text, str) and key != "thought"}
+            block = {"name": _text(fields.get("name")) or name, "id": _first(value, ("tool_call_id", "id"))}
+            arguments = _table(fields.get("arguments")) or given
+            self.block(track, {**block, "type": "tool_call", "arguments": arguments})
         else:
+            key = _first(value, ("tool_call_id", "cause", "action_id"))
             told = {**value, **fields, "id": None, "call_id": key, "type": "tool_result", "name": name}
             told["content"] = _first(value, ("content", "error")) or fields
             self.block(track, {**told, "status": "error" if "error" in value else name})
 
     # -- the end
 
-    def flush(self) -> None:
-        records, self.records = self.records, {}
-        for number, record in records.values():
-            self.line(number, record)
-
     def reading(self) -> Reading:
         """Return what was read."""
-        self.flush()
         tracks = sorted(self.tracks.values() or [self.track], key=lambda track: (not track.side, track.line))
-        now, turns = tracks[-1].now, tracks[-1].turns
-        last: Turn | None = now.turn(tracks[-1].key, now.said)
-        if not (now.query or now.calls or now.said or now.closing):
-            last = turns[-1][2] if turns else None
+        key, now, turns = tracks[-1].key, tracks[-1].now, tracks[-1].turns
+        last = turns[-1][2] if turns else None
+        if now.query or now.calls or now.said:
+            last = now.turn(key, now.response)
         found = list(self.own)
         for track in tracks:
-            open_calls, before = len(track.now.calls), len(track.turns)
+            calls, before = len(track.now.calls), len(track.turns)
             track.end()
-            self.counts["turns without a response"] += bool(open_calls) and len(track.turns) == before
-            chain, from_start = self.chain(track.tip)
+            self.counts["turns without a response"] += bool(calls) and len(track.turns) == before
+            chain = self.chain(track.tip)
             for number, prompt, turn in track.turns:
-                own, own_from_start = (set(), False) if prompt in chain else self.chain(prompt)
-                if own & chain or (from_start and own_from_start):  # the user went back behind it
+                if prompt not in chain and self.chain(prompt) & chain:  # the user went back behind it
                     self.counts["turns of a rewound branch left out"] += 1
                 else:
                     found.append((number, turn))
@@ -688,39 +639,35 @@ class _Reader:
         notes = tuple(f"{what}: {count:,}" for what, count in sorted(self.counts.items()) if count)
         return Reading(tuple(turn for _, turn in found), notes, self.own[-1][1] if self.own else last)
 
-    def chain(self, tip: str | None) -> tuple[set[str], bool]:
-        """Return a message and those that it follows, and whether these lead to the start of the session."""
+    def chain(self, tip: str | None) -> set[str]:
+        """Return a message and those that it follows."""
         chain: set[str] = set()
-        while tip in self.parents and tip not in chain:
+        while tip and tip not in chain:
             chain.add(tip)
-            tip = self.parents[tip]
-        return chain, tip is None and bool(chain)
+            tip = self.parents.get(tip)
+        return chain
 
 
 # -- files
 
 
-def _values(content: bytes, reader: _Reader) -> Iterator[tuple[int, Any]]:
-    """Yield the values in a file with their lines: one document, or one per line."""
+def _values(content: bytes, counts: Counter[str]) -> Iterator[tuple[int, Any]]:
+    """Yield the values in a file with their lines: one document, or one per line; a broken line as its text."""
     with suppress(ValueError):
         yield 1, strict_json(content)
         return
-    broken = ""
-    for number, line in enumerate(io.BytesIO(content), start=1):
+    lines = content.rstrip().split(b"\n")
+    for number, line in enumerate(lines, start=1):
         text = line.decode("utf-8-sig", "replace").strip()
-        if not text:
-            continue
-        if broken:  # not the last line, which a session under way may not have finished
-            reader.unread("lines not read because they are not JSON", broken)
-            broken = ""
-        reader.counts["lines with bytes that are not UTF-8"] += (
-            "\ufffd" in text and b"\xef\xbf\xbd" not in line
-        )
+        counts["lines with bytes that are not UTF-8"] += "\ufffd" in text and b"\xef\xbf\xbd" not in line
         try:
-            yield number, strict_json(text)
+            if text:
+                yield number, strict_json(text)
         except ValueError:
-            broken = text
-    reader.counts["lines at the end that are not JSON, or not finished"] += bool(broken)
+            if number < len(lines):
+                yield number, text
+            else:  # a session under way
+                counts["lines at the end that are not JSON, or not finished"] += 1
 
 
 def read_turns(path: str | Path) -> Reading:
@@ -729,15 +676,20 @@ def read_turns(path: str | Path) -> Reading:
     Raises:
         InputError: the file can't be read, or nothing in it has a known form.
     """
-    path, number = Path(path), 0
+    path = Path(path)
     reader = _Reader(path.stem)
     try:
-        for number, value in _values(read_input(path, _MOST_OF_FILE), reader):
-            reader.read(number, value)
+        content = read_input(path, _MOST_OF_FILE)
     except OSError as error:
         raise InputError(f"{path}: not read, {error.strerror}; {_ALLOWED}") from None
+    what = "neither JSON lines nor one JSON document in UTF-8"
+    for number, value in _values(content, reader.counts):
+        if isinstance(value, str):
+            reader.unread("lines not read because they are not JSON", value)
+        else:
+            reader.read(number, value)
+            what = "unknown format"
     if not reader.known:
-        what = "unknown format" if number else "neither JSON lines nor one JSON document in UTF-8"
         raise InputError(f"{path}: {what}; {_ALLOWED}")
     return reader.reading()
 
@@ -745,5 +697,5 @@ def read_turns(path: str | Path) -> Reading:
 def turn_of(line: Mapping[str, Any]) -> Turn:
     """Return the turn in a line of a file of responses, which has a ``response``."""
     reader = _Reader("response")
-    reader.own_line(1, dict(line))
+    reader.own_line(1, line)
     return reader.own[0][1]

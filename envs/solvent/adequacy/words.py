@@ -112,7 +112,6 @@ _CLAUSE = re.compile(
     r";|\s[-–—]\s|—|,?\s(?:but|because|so|although|though|while|whereas|however|since|therefore)\s",
     re.IGNORECASE,
 )
-_ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s")
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|does|do|did|can|could|will|may|might|must|should|\w+n't|pass(?:es)?|\w+ed|works?|"
     r"fails?|uses?|returns?|means?|contains?|exists?|runs?|needs?|shows?|supports?|handles?)\b",
@@ -140,21 +139,15 @@ def sentences(text: str) -> Iterator[tuple[str, str]]:
 
 def claims(response: str, *, called: bool) -> list[Claim]:
     """Return the sentences of a response; ``called``: a tool was called, so that a reported check was made."""
-    found, framed = [], False
-    for text, blank in sentences(response):
-        framed = framed and bool(_ITEM.match(blank))
-        found.append(_claim(text, blank, called=called, framed=framed))
-        # A ground that ends in a colon holds for the list under it.
-        framed = framed or (blank.rstrip().endswith(":") and bool(phrases("frame").search(blank)))
-    return found
+    return [_claim(text, blank, called=called) for text, blank in sentences(response)]
 
 
-def _claim(text: str, blank: str, *, called: bool, framed: bool) -> Claim:
+def _claim(text: str, blank: str, *, called: bool) -> Claim:
     said = blank.strip(" *_\n\t)")
     if said.endswith(("?", "\uff1f")) or said.startswith("#"):
         return Claim(text)
     hits = _hits(blank)
-    kinds = {kind for _, _, kind in hits} | ({"frame"} if framed else set())
+    kinds = {kind for _, _, kind in hits}
     words, negative, left = None, False, 0
     for found in [*_CLAUSE.finditer(blank), None]:
         right = found.start() if found else len(blank)
@@ -203,28 +196,22 @@ def _is_order(clause: str) -> bool:
 
 def _level(clause: str, own: set[str], kinds: set[str], *, called: bool) -> Words | None:
     """Return the strength of a clause, by its ``own`` kinds and the sentence's; None if it asserts nothing."""
-    strong, certain = own & set(STRONG), "certainty" in own
+    strong = own & set(STRONG)
     opening = clause.strip(" -*+•|#>\n\t0123456789.)_,")
     if phrases("supposed").match(opening):
         opening = opening.partition(",")[2].strip()
     if not opening or _is_order(opening) or (not strong and phrases("opener").match(opening)):
         return None
-    if (
-        not strong
-        and len(clause.split()) <= 8
-        and not _VERB.search(clause)
-        and not clause.rstrip().endswith((".", "!"))
-    ):
+    heading = len(clause.split()) <= 8 and not clause.rstrip().endswith((".", "!"))
+    if heading and not strong and not _VERB.search(clause):
         return None
     level = Words.DEFINITIVE if strong else Words.PLAIN
     sweeping = own & {"strong_negative", "universal"}
     if len(sweeping) == 2 or (sweeping and "certainty" in kinds):
         level = Words.ABSOLUTE
-    if "evidential" in own and not certain:
+    if "evidential" in own:
         level = Words.PLAIN
-    if "withheld" in own:
+    if own & {"withheld", "hedge"} or "frame" in kinds:
         return Words.HEDGED
-    if "hedge" in own or "frame" in kinds:
-        return Words(level - 1) if certain else Words.HEDGED
     softened = kinds & {"hedge", "withheld"} or (called and "report" in own)
     return Words.HEDGED if level == Words.PLAIN and softened else level

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -20,102 +19,73 @@ from solvent_experiments.instruments.terminal import one_line, show_table
 from solvent_experiments.table import Table
 
 if TYPE_CHECKING:
-    from solvent.adequacy.calls import Call
+    from pydantic import BaseModel
+
     from solvent.adequacy.heuristic import Adequacy
     from solvent.adequacy.records import Correction, ScoreRecord
     from solvent.adequacy.transcripts import Turn
+
+    R = TypeVar("R", bound=BaseModel)
 
 __all__ = ["SCORES", "app"]
 
 FAILED = 1
 KEY_VARIABLE = "SOLVENT_JUDGE_KEY"
-SCORES, INCIDENTS, CORRECTIONS = Path("scores.jsonl"), Path("incidents.jsonl"), Path("corrections.jsonl")
+SCORES = Path("scores.jsonl")
+CORRECTIONS, DRIFTS, INCIDENTS, TRIGGERS = (
+    f"{name}.jsonl" for name in ("corrections", "drifts", "incidents", "triggers")
+)
 
 app = typer.Typer(
-    rich_markup_mode="markdown",
-    no_args_is_help=True,
-    help="""Compare the confidence of responses with the evidence gathered for them.
-
-- `solvent adequacy score session.jsonl`  scores each turn from 0 (fits the evidence) to 3, into scores.jsonl
-
-- `solvent adequacy hook`  judges one response on standard input, for programs that call hooks
-
-- `solvent adequacy judge session.jsonl --url URL --model NAME`  asks a model
-
-- `solvent adequacy label --id ID --epad 2 --by NAME`  appends your own score
-
-- `solvent adequacy thresholds`  compares heuristic, judge and people
-
-- `solvent adequacy drift`  tracks the mean score and chooses corrections
-
-- `solvent adequacy incident session.jsonl --id ID ...`  logs a response that was wrong, and refines the corrections
-
-- `solvent adequacy patterns`  finds tool patterns that precede failures
-""",
+    no_args_is_help=True, help="Compare the confidence of responses with the evidence gathered for them."
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Transcript of a session, or lines of responses.")]
-Scores = Annotated[Path, typer.Option("--scores", metavar="PATH", help="File of scores.")]
-Out = Annotated[Path, typer.Option("--out", metavar="PATH", help="File to append to.")]
-Corrections = Annotated[Path, typer.Option(metavar="PATH", help="Corrections that incidents refined.")]
-Triggers = Annotated[
-    Path | None, typer.Option(metavar="PATH", help="Accepted patterns (`patterns --accept`).")
+Scores = Annotated[
+    Path, typer.Option("--scores", "--out", metavar="PATH", help="File of scores; others lie beside it.")
 ]
 Id = Annotated[str, typer.Option("--id", metavar="ID", help="Id of the response, as `score` shows it.")]
 By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so: a person's name.")]
-Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why.")]
+Text = Annotated[str, typer.Option(metavar="TEXT", help="In a sentence.")]
 Act = Annotated[bool, typer.Option("--act", help="Act on the scores; else they are only logged.")]
-Rank = typer.Option(
-    min=1, max=10, help="How bad, how often, how hard to notice: 1 to 10; severity 8: acted on."
-)
+Label = typer.Option(min=0, max=3, help="0 (best) to 3.")
+Rank = typer.Option(min=1, max=10, help="How bad, how often, how hard to notice; severity 8: acted on.")
 
 
 @app.command()
 def score(
     file: File,
-    out: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="File to append to. [scores.jsonl]")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="PATH", help="File to append to.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per turn.")] = False,
-    act: Act = False,
-    triggers: Triggers = None,
 ) -> None:
     """Score the response of each turn against the calls of that turn; append to scores.jsonl.
 
     A turn with calls that were not understood is unread and has no score; what was not read is said at the end. With
-    `--json` nothing is appended unless `--out` says where. With `--act` the exit code is 1 if a response scores 3.
+    `--json` nothing is appended unless `--out` says where.
 
     Example: `solvent adequacy score session.jsonl`
     """
-    turns, notes = _turns(file)
-    known = _triggers(triggers)
-    scored = [
-        (turn, None if turn.unread else _scored(known, turn.response, turn.calls, turn.query))
-        for turn in turns
-    ]
-    target = out or (None if as_json else SCORES)
-    if target is not None:
-        append_records(target, (_record(turn, found, shadow=not act) for turn, found in scored if found))
-    for turn, found in scored if as_json else ():
-        typer.echo(json.dumps(_told(turn, found)))
-    if not as_json:
-        show_table(_score_table(scored))
+    from solvent.adequacy.patterns import Trigger
+
+    target, (turns, notes) = out or SCORES, _turns(file)
+    triggers = _beside(target, TRIGGERS, Trigger)
+    scored = [(turn, None if turn.unread else _scored(turn, triggers)) for turn in turns]
+    if out or not as_json:
+        append_records(target, (_record(turn, found) for turn, found in scored if found))
+    if as_json:
+        for turn, found in scored:
+            typer.echo(json.dumps(_told(turn, found)))
+    else:
+        _show_scores(scored)
     for note in notes:
         complain(note)
     if not as_json:
         say(f"written: {target}")
         suggest("`solvent adequacy label --id ID --epad 0 --by NAME` adds your own score.")
-    if act and any(found and found.score == 3 for _, found in scored):
-        raise typer.Exit(FAILED)
 
 
 @app.command()
-def hook(
-    act: Act = False,
-    out: Out = SCORES,
-    corrections: Corrections = CORRECTIONS,
-    triggers: Triggers = None,
-) -> None:
+def hook(act: Act = False, scores: Scores = SCORES) -> None:
     """Judge the answer in a client's hook payload on standard input; log its score; print the client's decision.
 
     With `--act` an answer that scores 3 is held up, in the form that Claude Code, Codex, Gemini CLI or Cursor
@@ -124,27 +94,23 @@ def hook(
     Example: `solvent adequacy hook --act < payload.json`
     """
     from solvent.adequacy.hook import judge_payload
-    from solvent.adequacy.records import correction_for
-
-    def told(found: Adequacy) -> str:
-        return correction_for("low", found.rule, _learned(corrections)).text
+    from solvent.adequacy.patterns import Trigger
 
     try:
-        payload = sys.stdin.buffer.read(LONGEST_LINE)
-        decision = judge_payload(payload, partial(_scored, _triggers(triggers)), act=act, correction=told)
+        triggers, payload = _beside(scores, TRIGGERS, Trigger), sys.stdin.buffer.read(LONGEST_LINE)
+        decision = judge_payload(payload, act=act, triggers=triggers, learned=_learned(scores))
     except (OSError, ValueError) as error:
-        complain(f"{error!s:.500}")
+        complain(f"no verdict: {error!s:.500}")
         raise typer.Exit(FAILED) from None
-    if decision.turn is not None and decision.verdict:
+    if decision.turn and decision.found:
         try:
-            append_records(out, [_record(decision.turn, decision.scored, shadow=not act)])
+            append_records(scores, [_record(decision.turn, decision.found, shadow=not act)])
         except OSError as error:  # the verdict holds all the same
-            complain(f"{out}: not logged, {error.strerror or error}")
+            complain(f"{scores}: not logged, {error.strerror or error}")
     if decision.message:
         complain(decision.message)
     if decision.output:
         typer.echo(decision.output)
-    raise typer.Exit(decision.exit_code)
 
 
 @app.command()
@@ -152,15 +118,11 @@ def judge(
     file: File,
     url: Annotated[str, typer.Option(help=f"Address before /chat/completions. Its key: {KEY_VARIABLE}.")],
     model: Annotated[str, typer.Option(help="Name of the model.")],
-    escalated: Annotated[
-        bool, typer.Option("--escalated", help="Ask only where `score` asks for it.")
-    ] = False,
+    escalated: Annotated[bool, typer.Option("--escalated", help="Ask only where `score` does.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask again, whatever the cache holds.")] = False,
-    cache: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of judgements.")] = None,
-    requests: Annotated[int, typer.Option(min=1, help="Most requests, retries included.")] = 1000,
     timeout: Annotated[float, typer.Option(min=0.1, max=3600.0, help="Seconds for a request.")] = 30.0,
     options: Annotated[str | None, typer.Option(metavar="JSON", help="Further fields of a request.")] = None,
-    out: Out = SCORES,
+    scores: Scores = SCORES,
 ) -> None:
     """Ask a language model for EpAd and SyA of each turn; append its scores beside the heuristic's.
 
@@ -172,11 +134,11 @@ def judge(
     from solvent.files import cache_folder
 
     key, further = os.environ.get(KEY_VARIABLE, "").strip() or None, json_object("--options", options)
-    settings = ChatSettings(url, model, key, timeout=timeout, requests=requests, options=further)
-    asked = Judge(settings, cache or cache_folder() / "judgements", fresh=fresh)
+    settings = ChatSettings(url, model, key, timeout=timeout, options=further)
+    asked = Judge(settings, cache_folder() / "judgements", fresh=fresh)
     turns, notes = _turns(file)
     for turn in turns:
-        found = _scored([], turn.response, turn.calls, turn.query)
+        found = _scored(turn)
         if turn.unread or (escalated and not found.escalate):
             continue
         try:
@@ -186,25 +148,22 @@ def judge(
         except ChatError as error:
             complain(f"{turn.id}: {error}")
             continue
-        ratings = {
-            "epad": Ratings(heuristic=found.score, judge=answer.epad),
-            "sya": Ratings(judge=answer.sya),
-        }
-        append_records(out, [_record(turn, found, **ratings, reason=answer.reason[:1000])])
+        epad, sya = Ratings(heuristic=found.score, judge=answer.epad), Ratings(judge=answer.sya)
+        append_records(scores, [_record(turn, found, epad=epad, sya=sya, reason=answer.reason[:1000])])
         say(f"{answer.epad} (heuristic {found.score})  {turn.id}  {one_line(answer.reason)}")
     for note in notes:
         complain(note)
-    say(f"{asked.client.asked:,} requests; written: {out}")
+    say(f"{asked.client.asked:,} requests; written: {scores}")
     suggest("`solvent adequacy thresholds` compares judge, heuristic and people.")
 
 
 @app.command()
 def label(
     name: Id,
-    epad: Annotated[int, typer.Option(min=0, max=3, help="0: the confidence fits the evidence.")],
+    epad: Annotated[int, Label],
     by: By,
-    sya: Annotated[int | None, typer.Option(min=0, max=3, help="Sycophantic agreement.")] = None,
-    reason: Reason = "",
+    sya: Annotated[int | None, Label] = None,
+    reason: Text = "",
     scores: Scores = SCORES,
 ) -> None:
     """Append your own score of a response. The desk asks the same on a page.
@@ -221,49 +180,31 @@ def label(
 
 @app.command()
 def thresholds(
-    labels: Annotated[
-        Path | None, typer.Argument(metavar="[LABELLED]", help="Lines of responses with a label, `epad`.")
-    ] = None,
+    labels: Annotated[Path | None, typer.Argument(help="Responses with a label, `epad`.")] = None,
     scores: Scores = SCORES,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of split and bootstrap.")] = 0,
 ) -> None:
     """Compare heuristic, judge and people on the same responses; from 50 labels on, learn limits of evidence.
 
     Nothing is changed: a person may adopt the limits.
 
-    Examples:
-
-    - `solvent adequacy thresholds --scores scores.jsonl`
-
-    - `solvent adequacy thresholds labelled.jsonl`
+    Example: `solvent adequacy thresholds labelled.jsonl`
     """
     from solvent.adequacy.agreement import Labelled, compare, discover
 
-    if labels is not None:
-        found = discover(list(read_records(labels, Labelled)), seed=seed)
-    else:
-        found = compare(_read_scores(scores), seed=seed)
-    show_table(
-        Table(
-            ("", "value"),
-            tuple((key, _shown(value)) for key, value in found.items()),
-            left=("value",),
-            wrapped=("value",),
-        )
-    )
+    found = compare(_read_scores(scores)) if labels is None else discover([*read_records(labels, Labelled)])
+    rows = [(key, _shown(value)) for key, value in found.items()]
+    show_table(Table(("", "value"), tuple(rows), left=("value",), wrapped=("value",)))
     suggest("`solvent adequacy drift` tracks the mean; a person's score counts before the judge's.")
 
 
 @app.command()
 def drift(
     scores: Scores = SCORES,
-    events: Annotated[Path, typer.Option(metavar="PATH", help="File of events.")] = Path("drifts.jsonl"),
-    corrections: Corrections = CORRECTIONS,
     window: Annotated[int, typer.Option(min=1, max=1000, help="Responses in the rolling mean.")] = 6,
     threshold: Annotated[float, typer.Option(min=0.0, max=3.0, help="Mean EpAd that is drift.")] = 1.5,
     act: Act = False,
 ) -> None:
-    """Find drift, a high rolling mean of EpAd, in each session; show the corrections and the mean after each event.
+    """Find drift, a high rolling mean of EpAd, in each session, and show the corrections.
 
     New events are appended to drifts.jsonl; those that it holds stay as they are.
 
@@ -271,24 +212,12 @@ def drift(
     """
     from solvent.adequacy.drift import DriftMonitor, follow
 
-    monitor = DriftMonitor(window=window, threshold=threshold, shadow=not act, learned=_learned(corrections))
-    found = follow(monitor, _read_scores(scores), events)
-    rows = [
-        (
-            one.response,
-            f"{one.mean:.2f}",
-            one.severity,
-            one.rule,
-            "" if after is None else f"{after:.2f}",
-            one.text,
-        )
-        for one, after in found
-    ]
-    headings = ("response", "mean", "severity", "words/evidence", "mean after", "correction")
-    show_table(
-        Table(headings, tuple(rows), left=("severity", "words/evidence", "correction"), wrapped=headings[-1:])
-    )
-    say(f"{len(rows):,} events; written: {events}")
+    monitor = DriftMonitor(window=window, threshold=threshold, shadow=not act, learned=_learned(scores))
+    found = follow(monitor, _read_scores(scores), scores.with_name(DRIFTS))
+    rows = [(one.response, f"{one.mean:.2f}", one.severity, one.rule, one.text) for one in found]
+    headings = ("response", "mean", "severity", "words/evidence", "correction")
+    show_table(Table(headings, tuple(rows), left=headings[2:], wrapped=headings[-1:]))
+    say(f"{len(rows):,} events; written: {scores.with_name(DRIFTS)}")
     suggest("`solvent adequacy incident FILE --id ID ...` logs a failure and refines its correction.")
 
 
@@ -299,14 +228,13 @@ def incident(
     severity: Annotated[int, Rank],
     occurrence: Annotated[int, Rank],
     detectability: Annotated[int, Rank],
-    description: Annotated[str, typer.Option(metavar="TEXT", help="The failure, in a sentence.")],
+    description: Text,
     by: By,
     contradicted: Annotated[
         bool, typer.Option("--contradicted", help="The calls said the opposite.")
     ] = False,
     correction: Annotated[str, typer.Option(metavar="TEXT", help="What to tell the agent next time.")] = "",
-    out: Out = INCIDENTS,
-    corrections: Corrections = CORRECTIONS,
+    scores: Scores = SCORES,
 ) -> None:
     """Log a response that was wrong, with its ranks, and refine the correction for its kind.
 
@@ -316,64 +244,47 @@ def incident(
     from solvent.adequacy.records import Incident, refined, rows_of
 
     turn = _named(name, _turns(file)[0], file)
-    ranks = {"severity": severity, "occurrence": occurrence, "detectability": detectability}
     texts = {"description": description, "query": turn.query, "response": turn.response, "reported_by": by}
-    calls = rows_of(turn.calls)
-    found = Incident.model_validate(
-        {"id": name, "tool_calls": calls, "contradicted": contradicted, **ranks, **texts}
-    )
-    learned = refined(found, _learned(corrections), correction)
-    append_records(out, [found])
-    append_records(corrections, [learned])
-    say(
-        f"RPN {found.rpn}, {found.rule}, {'not an example' if found.label is None else f'EpAd {found.label}'}"
-    )
+    ranks = {"severity": severity, "occurrence": occurrence, "detectability": detectability}
+    said = {"id": name, "tool_calls": rows_of(turn.calls), "contradicted": contradicted}
+    found = Incident.model_validate({**said, **ranks, **texts})
+    learned = refined(found, _learned(scores), correction)
+    append_records(scores.with_name(INCIDENTS), [found])
+    append_records(scores.with_name(CORRECTIONS), [learned])
+    example = "not an example" if found.label is None else f"EpAd {found.label}"
+    say(f"RPN {found.rpn}, {found.rule}, {example}")
     say(f"from now on: {learned.text}")
-    say(f"written: {out}, {corrections}")
-    suggest(f"`solvent adequacy patterns --incidents {out}` finds what precedes failures.")
+    say(f"written: {scores.with_name(INCIDENTS)}, {scores.with_name(CORRECTIONS)}")
+    suggest("`solvent adequacy patterns` finds what precedes failures.")
 
 
 @app.command()
 def patterns(
     scores: Scores = SCORES,
-    incidents: Annotated[Path, typer.Option(metavar="PATH", help="File of incidents.")] = INCIDENTS,
-    least: Annotated[int, typer.Option(min=1, help="Fewest responses of a pattern.")] = 10,
     accept: Annotated[str, typer.Option(metavar="PATTERN", help="Make this candidate a trigger.")] = "",
     by: By = "",
-    reason: Reason = "",
-    triggers: Annotated[Path, typer.Option(metavar="PATH", help="File of triggers.")] = Path(
-        "triggers.jsonl"
-    ),
+    reason: Text = "",
 ) -> None:
     """Find tool patterns that precede failures, weighted by severity; over 70 % one is a candidate for a trigger.
 
-    Examples:
-
-    - `solvent adequacy patterns --incidents incidents.jsonl`
-
-    - `solvent adequacy patterns --accept "only Grep, then a strong negative" --by "J. Doe" --reason "seen often"`
+    Example: `solvent adequacy patterns --accept "only Grep" --by "J. Doe" --reason "seen often"`
     """
     from solvent.adequacy.patterns import accepted, find_patterns
     from solvent.adequacy.records import Incident
 
-    known = list(read_records(incidents, Incident)) if incidents.exists() else []
-    found = find_patterns(_read_scores(scores), known, least=least)
+    found = find_patterns(_read_scores(scores), _beside(scores, INCIDENTS, Incident))
     if accept:
-        append_records(triggers, [accepted(found, accept, by, reason)])
-        say(f"written: {triggers}")
-    rows = [
-        (one.text, str(one.count), str(one.failures), f"{one.rate:.0%}", f"{one.bound:.0%}") for one in found
-    ]
-    marked = [(*row, "yes" if one.candidate else "") for row, one in zip(rows, found, strict=True)]
-    show_table(
-        Table(
-            ("pattern", "responses", "failed", "by severity", "lower bound", "candidate"), tuple(marked[:15])
-        )
-    )
-    suggest("`--accept` makes a candidate a trigger; `solvent adequacy score --triggers FILE` applies it.")
+        append_records(scores.with_name(TRIGGERS), [accepted(found, accept, by, reason)])
+        say(f"written: {scores.with_name(TRIGGERS)}")
+    headings = ("pattern", "responses", "failed", "by severity", "lower bound", "candidate")
+    counts = [(one.text, f"{one.count:,}", f"{one.failures:,}") for one in found]
+    shares = [(f"{one.rate:.0%}", f"{one.bound:.0%}", "yes" if one.candidate else "") for one in found]
+    rows = tuple(count + share for count, share in zip(counts, shares, strict=True))
+    show_table(Table(headings, rows[:15]))
+    suggest("`--accept` makes a candidate a trigger, which `solvent adequacy score FILE` applies.")
 
 
-# -- what the commands share -----------------------------------------------------------------------
+# -- what the commands share
 
 
 def _turns(file: Path) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
@@ -383,11 +294,11 @@ def _turns(file: Path) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
     return reading.turns, reading.notes
 
 
-def _scored(triggers: Sequence[Any], response: str, calls: Sequence[Call], query: str) -> Adequacy:
-    from solvent.adequacy.heuristic import score as scored
+def _scored(turn: Turn, triggers: Iterable[Any] = ()) -> Adequacy:
+    from solvent.adequacy.heuristic import score
     from solvent.adequacy.patterns import triggered
 
-    return triggered(triggers, calls, scored(response, calls, query))
+    return triggered(triggers, turn.calls, score(turn.response, turn.calls, turn.query))
 
 
 def _record(turn: Turn, found: Adequacy, **fields: Any) -> ScoreRecord:
@@ -401,22 +312,20 @@ def _read_scores(path: Path) -> list[ScoreRecord]:
     from solvent.adequacy.records import ScoreRecord, merged
 
     if not (found := merged(read_records(path, ScoreRecord))):
-        raise ConfigError(
-            f"{path}: holds no score; allowed: a file that `solvent adequacy score` has written"
-        )
+        raise ConfigError(f"{path}: holds no score; allowed: a file that `solvent adequacy score` wrote")
     return found
 
 
-def _triggers(path: Path | None) -> list[Any]:
-    from solvent.adequacy.patterns import Trigger
+def _beside(scores: Path, name: str, kind: type[R]) -> list[R]:
+    """Return the records of a file beside the scores; none if it does not exist."""
+    path = scores.with_name(name)
+    return list(read_records(path, kind)) if path.exists() else []
 
-    return [] if path is None else list(read_records(path, Trigger))
 
-
-def _learned(path: Path) -> list[Correction]:
+def _learned(scores: Path) -> list[Correction]:
     from solvent.adequacy.records import Correction
 
-    return list(read_records(path, Correction)) if path.exists() else []
+    return _beside(scores, CORRECTIONS, Correction)
 
 
 def _named(name: str, among: Iterable[Any], file: Path) -> Any:
@@ -429,26 +338,17 @@ def _named(name: str, among: Iterable[Any], file: Path) -> Any:
 def _shown(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {_shown(one)}" for key, one in value.items())
-    if type(value) in (list, tuple):
-        return ", ".join(map(_shown, value))
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def _told(turn: Turn, found: Adequacy | None) -> dict[str, Any]:
     calls = [{"name": call.name, "result": call.result if call.recorded else None} for call in turn.calls]
-    told = {
-        "id": turn.id,
-        "query": turn.query,
-        "response": turn.response,
-        "calls": calls,
-        "unread": turn.unread,
-    }
-    if found is None:
-        return told | {"score": None, "rule": "unread", "escalate": True}
-    return told | {"score": found.score, "rule": found.rule, "escalate": found.escalate}
+    told = {"id": turn.id, "query": turn.query, "response": turn.response, "calls": calls}
+    verdict = (found.score, found.rule, found.escalate) if found else (None, "unread", True)
+    return told | {"unread": turn.unread} | dict(zip(("score", "rule", "escalate"), verdict, strict=True))
 
 
-def _score_table(scored: list[tuple[Turn, Adequacy | None]]) -> Table:
+def _show_scores(scored: list[tuple[Turn, Adequacy | None]]) -> None:
     rows = [
         (turn.id, str(found.score), found.rule, "judge" if found.escalate else "", one_line(found.sentence))
         if found
@@ -457,4 +357,4 @@ def _score_table(scored: list[tuple[Turn, Adequacy | None]]) -> Table:
     ]
     caption = ", ".join(f"{sum(row[1] == str(value) for row in rows)} score {value}" for value in range(4))
     headings = ("id", "EpAd", "words/evidence", "asks for", "what decided")
-    return Table(headings, tuple(rows[:20]), caption=caption, left=headings[2:], wrapped=headings[-1:])
+    show_table(Table(headings, tuple(rows[:20]), caption=caption, left=headings[2:], wrapped=headings[-1:]))
