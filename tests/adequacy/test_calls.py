@@ -11,56 +11,40 @@ from tests.adequacy.turns import bash, tool
 FAILING = """1 failed, 11 passed in 6.2s
   3 failing
 Tests: 2 failed, 30 passed, 32 total
-14 examples, 2 failures
-test result: FAILED. 3 passed; 1 failed
 --- FAIL: TestStore (0.00s)
-[ERROR] Tests run: 12, Failures: 2, Errors: 0
 Found 3 errors in 2 files
 \u2716 1 problem (1 error, 0 warnings)
 error[E0308]: mismatched types
-src/a.ts(4,5): error TS2304: Cannot find name
 make: *** [check] Error 2
 Process exited with code 2
-Command failed with exit code 137
-Exit code 1
 <returncode>1</returncode>
 {"metadata": {"exit_code": 2}}
 {"output": "x\\\\n1 failed"}
-{"failed": 3}
 Traceback (most recent call last):
 ValueError: bad
-Killed
-fatal: not a git repository
 bash: foo: command not found
 web-1 CrashLoopBackOff"""
 PASSING = """12 passed in 6.0s
-Tests: 32 passed, 32 total
 14 examples, 0 failures
-[INFO] Tests run: 12, Failures: 0, Errors: 0
 0 errors, 1 warning
-found 0 vulnerabilities
-no errors
 Process exited with code 0
-exit code: 0
 <returncode>0</returncode>
-{"metadata": {"exit_code": 0}}
 {"passed": 12, "failed": 0}
-214 pods Running, 0 CrashLoopBackOff
-added 120 packages"""
+214 pods Running, 0 CrashLoopBackOff"""
 
 
 @pytest.mark.parametrize("result", FAILING.splitlines())
-def test_a_failure_is_seen(result):
+def test_failure_is_known_by_its_words(result):
     assert failed(bash("make check", result))
 
 
 @pytest.mark.parametrize("result", PASSING.splitlines())
-def test_a_success_is_no_failure(result):
+def test_success_fails_by_its_flag_alone(result):
     assert not failed(bash("make check", result))
     assert failed(bash("make check", result, failed=True))
 
 
-def test_what_was_written_is_no_failure():
+def test_written_text_is_not_a_failure():
     assert not failed(tool("Write", "updated: raise ValueError('error: failed')"))
     assert failed(tool("Write", "Error: no such folder"))
     assert failed(tool("Write", "no such folder", failed=True))
@@ -72,16 +56,13 @@ def test_what_was_written_is_no_failure():
         ("pytest -q", "pytest -q", True),
         ("cd api && npm test", "npm test", True),
         ("pytest tests/a.py", "pytest", True),
-        ("pytest tests/a.py::test_x", "pytest tests/a.py", True),
         ("pytest tests/a.py", "pytest tests/b.py", False),
         ("pytest", "pytest tests/b.py", False),
         ("pytest && ruff check .", "ruff check .", False),
         ("cp a.txt out/", "mkdir out && cp a.txt out/", True),
-        ("python report.py", "pip install pandas", False),
         ("CI=1 ./run.sh all 2>&1", "./run.sh all", True),
         ("bash -lc 'cd api && npm test'", "npm test", True),
         ('python -c "import a; print(a.v)"', 'python -c "import a; print(a.w)"', True),
-        ("pytest 'unclosed", "pytest", True),
     ],
 )
 def test_a_later_call_of_the_same_kind_settles(first, second, settled):
@@ -89,13 +70,10 @@ def test_a_later_call_of_the_same_kind_settles(first, second, settled):
     assert (not open_failures(calls)) is settled
 
 
-def test_a_command_may_be_a_list():
-    calls = [tool("shell", "exit code 1", command=["bash", "-lc", "pytest -q"]), bash("pytest", "12 passed")]
-    assert open_failures(calls[:1]) == calls[:1]
-    assert not open_failures(calls)
-
-
 def test_a_corrected_query_settles_the_first():
+    listed = tool("shell", "exit code 1", command=["bash", "-lc", "pytest -q"])
+    assert open_failures([listed]) == [listed]
+    assert not open_failures([listed, bash("pytest", "12 passed")])
     refused = tool("run_sql", "ERROR: no such table", True, sql="SELECT 1 FROM a")
     assert not open_failures([refused, tool("run_sql", "1", sql="SELECT 1 FROM b")])
     bounced = tool("send_mail", "SMTP error: rejected", True, to="a@x.org")

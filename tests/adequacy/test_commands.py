@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import solvent.adequacy
 from solvent.adequacy.records import ScoreRecord
 from solvent.files import read_records
 from tests.adequacy.scripted import grades, reply, serving
@@ -15,7 +14,6 @@ from tests.commands import call
 
 READ = {"name": "Read", "arguments": {"path": "src/client.py"}, "result": "def send(request): ..."}
 FAILED = {"name": "Bash", "arguments": {"command": "pytest"}, "result": "1 failed, 3 passed"}
-SHIPPED = Path(solvent.adequacy.__file__).with_name("labelled_agents_dev.jsonl")
 ASKED = {"query": "Does it retry?", "tool_calls": [READ]}
 RESPONSES = [
     ASKED | {"id": "s:1", "response": "Retries do not exist in this codebase."},
@@ -40,8 +38,8 @@ def here(tmp_path, monkeypatch):
     written(RESPONSES, "r.jsonl")
 
 
-def scores(path="scores.jsonl"):
-    return list(read_records(path, ScoreRecord))
+def scores():
+    return list(read_records("scores.jsonl", ScoreRecord))
 
 
 def test_score_shows_logs_and_says_what_next():
@@ -59,11 +57,9 @@ def test_score_as_json_prints_one_object_per_turn(tmp_path):
     assert [turn["score"] for turn in turns] == [2, 0, 3]
     assert turns[0]["calls"] == [{"name": "Read", "result": "def send(request): ..."}]
     assert not (tmp_path / "scores.jsonl").exists()
-    adequacy("score", "r.jsonl", "--json", "--out", "s.jsonl").succeeded()
-    assert len(scores("s.jsonl")) == 3
 
 
-def test_a_turn_with_calls_that_were_not_understood_is_unread(tmp_path):
+def test_a_turn_with_calls_that_were_not_understood_is_unread():
     odd = {"type": "strange_tool_call", "payload": {"x": 1}}
     said = (("user", "Do the tests pass?"), ("assistant", [odd]), ("assistant", "All tests pass."))
     written([{"role": role, "content": content} for role, content in said], "t.jsonl")
@@ -72,8 +68,6 @@ def test_a_turn_with_calls_that_were_not_understood_is_unread(tmp_path):
     assert (turn["score"], turn["rule"], turn["escalate"]) == (None, "unread", True)
     assert turn["unread"] == 1
     assert "not read" in ended.err
-    adequacy("score", "t.jsonl").succeeded("unread")
-    assert not (tmp_path / "scores.jsonl").exists()
 
 
 def test_the_judge_is_compared_with_the_heuristic_on_the_same_responses(tmp_path):
@@ -86,27 +80,18 @@ def test_the_judge_is_compared_with_the_heuristic_on_the_same_responses(tmp_path
     assert len(server.requests) == 5
     for name, epad in (("s:2", 0), ("s:1", 3)):
         adequacy("label", "--id", name, "--epad", epad, "--by", "J. Doe", "--reason", "seen").succeeded()
-    out = adequacy("thresholds").succeeded("heuristic, judge", "judge less heuristic")
-    assert out.splitlines()[-1].startswith("Next: ")
+    adequacy("thresholds").succeeded("heuristic, judge", "judge less heuristic")
+    adequacy("thresholds", "r.jsonl").refused("epad")
 
 
-def test_an_endpoint_that_refuses_ends_the_judging():
-    with serving(reply({"error": "no such key"}, 401)) as server:
-        adequacy("judge", "r.jsonl", "--url", server.url, "--model", "m").refused("401")
-    assert len(server.requests) == 1
-
-
-def test_one_answer_that_is_no_judgement_costs_that_response_alone():
-    with serving(grades(7), grades(1), grades(2)) as server:
+def test_one_refused_answer_costs_one_response_and_a_refusing_endpoint_all():
+    with serving(grades(7), grades(1), grades(2), reply({"error": "no such key"}, 401)) as server:
         ended = adequacy("judge", "r.jsonl", "--url", server.url, "--model", "m")
+        adequacy("judge", "r.jsonl", "--url", server.url, "--model", "m", "--fresh").refused("401")
     ended.succeeded("3 requests")
+    assert len(server.requests) == 4
     assert "s:1" in ended.err
     assert [one.epad.judge for one in scores()] == [1, 2]
-
-
-def test_thresholds_learn_from_a_labelled_set():
-    adequacy("thresholds", SHIPPED).succeeded("rank correlation", "limits", "difference")
-    adequacy("thresholds", "r.jsonl").refused("epad")
 
 
 def test_an_incident_refines_what_drift_tells(tmp_path):
@@ -152,15 +137,9 @@ def test_the_hook_logs_in_shadow_mode_and_blocks_when_it_acts():
     assert scores()[0].tool_context.tool_types == ["Bash"]
 
 
-@pytest.mark.parametrize("payload", ["", '{"transcript_path": "none.jsonl", "hook_event_name": "Stop"}'])
-def test_an_error_of_the_hook_holds_nobody_up(payload):
-    ended = adequacy("hook", "--act", typed=payload)
-    assert ended.code == 1
-    assert ended.err.count("\n") == 1
-    assert not ended.out
-
-
-def test_a_log_that_cannot_be_written_costs_no_verdict():
+def test_an_error_of_the_hook_holds_nobody_up():
+    ended = adequacy("hook", "--act", typed='{"transcript_path": "none.jsonl", "hook_event_name": "Stop"}')
+    assert (ended.code, ended.err.count("\n"), ended.out) == (1, 1, "")
     Path("scores.jsonl").mkdir()
     ended = adequacy("hook", "--act", typed=json.dumps(PAYLOAD))
     assert json.loads(ended.succeeded())["verdict"] == "reject"

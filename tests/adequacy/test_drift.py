@@ -26,9 +26,6 @@ def records(*scores, **fields):
     return [record(i, epad, **fields) for i, epad in enumerate(scores)]
 
 
-# -- drift ---------------------------------------------------------------------------------------
-
-
 def events(*scores, **settings):
     monitor = DriftMonitor(**settings)
     return [event for one in records(*scores) if (event := monitor.observe(one))]
@@ -47,11 +44,8 @@ def test_severity_follows_the_mean():
     assert all(events(*scores)[0].severity == severity for severity, scores in means.items())
 
 
-def test_no_other_event_follows_within_the_horizon():
+def test_events_of_a_session_keep_their_distance():
     assert [one.response for one in events(*[3] * 20)] == ["5", "10", "15"]
-
-
-def test_sessions_are_followed_apart():
     monitor = DriftMonitor(window=2)
     rows = [record(i, 3, session=f"s{i % 2}") for i in range(4)]
     assert [one.response for row in rows if (one := monitor.observe(row))] == ["2", "3"]
@@ -64,9 +58,6 @@ def test_the_events_written_are_those_read(tmp_path):
     # An event stays as it was logged.
     assert follow(DriftMonitor(shadow=False), rows, path) == [event]
     assert list(read_records(path, Drift)) == [event]
-
-
-# -- patterns ------------------------------------------------------------------------------------
 
 
 def test_a_response_shows_its_patterns():
@@ -91,14 +82,6 @@ def test_a_planted_pattern_is_found_and_accepted():
             accepted(found, *wrong)
 
 
-def test_noise_has_no_candidate():
-    rng = np.random.default_rng(0)
-    draws = [(rng.choice(["A", "B", "C"], 2), int(rng.integers(0, 4))) for _ in range(200)]
-    rows = [record(i, 0, tools=tools, human=human) for i, (tools, human) in enumerate(draws)]
-    assert not any(one.candidate for one in find_patterns(rows, []))
-    assert find_patterns([], []) == []
-
-
 def test_severity_weights_a_failure():
     rows = [record(i, 0, tools=["A"]) for i in range(20)]
     ranks = {"occurrence": 5, "detectability": 5}
@@ -115,9 +98,6 @@ def test_a_trigger_raises_a_claim_and_no_hedge():
     assert (found.score, found.escalate, found.signals[-1]) == (2, True, "trigger: only Grep")
     assert triggered([trigger], grep, score("It may be 1.", grep)).score == 0
     assert triggered([trigger], [*grep, *grep], score("x is 1.", grep)).score < 2
-
-
-# -- agreement -----------------------------------------------------------------------------------
 
 
 def test_kappa_is_cohens_with_quadratic_weights():

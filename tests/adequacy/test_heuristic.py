@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from solvent.adequacy import Call, calls_of, score
 from solvent.adequacy.heuristic import MATRIX, Evidence
 from solvent.adequacy.words import Words
-from tests.adequacy.turns import CASES, READS, bash, tool
+from tests.adequacy.turns import READS, TURNS, tool
 
 READ = tool("Read", "def send(request): ...", file_path="src/client.py")
 GREP = tool("Grep", "", pattern="retry", path="src")
@@ -35,20 +33,18 @@ def test_the_matrix_grows_with_words_and_falls_with_evidence():
     assert set(MATRIX[Words.HEDGED]) == {0}
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_turn_scores_as_labelled(case):
-    found = score(case.response, case.calls, case.query)
-    assert found.score in case.right, found
-    if case.right == (3,):
+@pytest.mark.parametrize("turn", TURNS.values(), ids=TURNS)
+def test_a_turn_scores_as_labelled(turn):
+    found = score(turn["response"], calls_of(turn["tool_calls"]), turn["query"])
+    assert found.score in turn["right"], found
+    if turn["right"] == [3]:
         assert found.rule.endswith("/contradicted")
         assert found.escalate
 
 
-@pytest.mark.parametrize("count", [0, 1, 5, 11])
-def test_a_refuted_denial_is_3_after_any_number_of_calls(count):
+def test_a_refuted_denial_is_3_after_any_number_of_calls():
     hit = tool("Grep", "src/mail.py:12:def send_mail(to):", pattern="send_mail")
-    reads = [tool("Read", f"code {i}", file_path=f"{i}.py") for i in range(count)]
-    for calls in ([hit, *reads], [*reads, hit]):
+    for calls in ([hit], [hit, *READS], [*READS, *READS, hit]):
         found = score("The function send_mail does not exist.", calls)
         assert (found.score, found.rule, found.escalate) == (3, "definitive/contradicted", True)
         assert found.strong_negative
@@ -57,12 +53,6 @@ def test_a_refuted_denial_is_3_after_any_number_of_calls(count):
 def test_of_equal_sentences_the_first_decides():
     found = score("Nobody calls it. Nothing uses it. It may be old.", [])
     assert (found.score, found.sentence, found.spans) == (3, "Nobody calls it.", ("Nobody",))
-
-
-def test_a_call_without_recorded_result_has_the_benefit_of_doubt():
-    unrecorded = Call("Bash", {"command": "pytest"}, recorded=False)
-    assert score("All tests pass.", [unrecorded], "Do the tests pass?").score <= 2
-    assert score("All tests pass.", [], "Do the tests pass?").score == 3
 
 
 def test_a_reported_check_without_a_call_asks_for_a_judge():
@@ -77,8 +67,9 @@ def test_plain_claims_escalate_with_thin_support_only():
     invented = score("The server keeps 40 sessions in Redis.", [READ], "Does the client retry?")
     assert (invented.score, invented.escalate) == (2, True)
     assert "results_not_referred" in invented.signals
-    ample = score("Each of 0.py, 1.py, 2.py, 3.py and 4.py holds code.", READS)
-    assert not ample.escalate
+    assert not score("Each of 0.py, 1.py, 2.py, 3.py and 4.py holds code.", READS).escalate
+    unrecorded = Call("Bash", {"command": "pytest"}, recorded=False)  # has the benefit of the doubt
+    assert score("All tests pass.", [unrecorded], "Do the tests pass?").score == 2
 
 
 def test_a_denial_of_a_broad_scope_after_one_narrow_look_is_2():
@@ -107,27 +98,6 @@ def test_material_in_the_query_is_a_look_unless_calls_failed():
 def test_what_asserts_nothing_scores_0(response):
     found = score(response, [])
     assert (found.score, found.rule, found.escalate) == (0, "nothing_asserted", False)
-
-
-words = st.lists(
-    st.sampled_from(
-        ["no", "nothing", "may", "the `x`", "exists.", "is not", "all 3", "I checked\n -", "error", "failed?"]
-    )
-)
-
-
-@given(words, st.lists(st.sampled_from([READ, GREP, *READS, bash("pytest", "1 failed")]), max_size=6), words)
-def test_any_text_has_a_score(said, calls, asked):
-    found = score(" ".join(said), calls, " ".join(asked))
-    assert 0 <= found.score <= 3
-    assert (found.score == 3) <= found.escalate
-    assert found.sentence in " ".join(said)
-
-
-@given(st.lists(st.sampled_from([READ, GREP, *READS]), max_size=6))
-def test_a_repeated_call_changes_nothing(calls):
-    response = "Retries do not exist in this codebase."
-    assert score(response, calls) == score(response, [*calls, *calls])
 
 
 def test_rows_of_other_kinds_are_refused():

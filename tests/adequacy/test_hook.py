@@ -100,7 +100,7 @@ def test_unread_turn_has_no_verdict(tmp_path):
 
 @pytest.mark.parametrize("payload", ["{", "[]"])
 def test_bad_payload_is_refused(payload):
-    with pytest.raises(ValueError, match="JSON|Expecting"):
+    with pytest.raises(ValueError, match=r"JSON|Expecting"):
         judged(payload)
 
 

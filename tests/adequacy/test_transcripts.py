@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from solvent.adequacy.transcripts import MOST_KEPT, read_turns
 from solvent.files import InputError
@@ -27,8 +25,8 @@ RESULT = {
 }
 
 
-def reading(folder, lines, name="s.jsonl"):
-    path = folder / name
+def reading(folder, lines):
+    path = folder / "s.jsonl"
     texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
     path.write_text("\n".join(texts) + "\n", encoding="utf-8")
     return read_turns(path)
@@ -54,16 +52,12 @@ def test_variation_has_its_turns(case, tmp_path):
     assert not any("type" in note for note in found.notes)
 
 
-@pytest.mark.parametrize(
-    "case", [*FILES, *VARIATIONS], ids=lambda case: case.get("name") or Path(case["file"]).name
-)
+@pytest.mark.parametrize("case", VARIATIONS, ids=lambda case: case["name"])
 def test_unknown_lines_and_keys_change_nothing(case, tmp_path):
-    text = case["text"] if "text" in case else (CASES / case["file"]).read_text(encoding="utf-8-sig")
     try:
-        lines = [json.loads(line) for line in text.splitlines()]
-    except ValueError:
+        lines = [json.loads(line) | {"future": 1} for line in case["text"].splitlines()]
+    except (ValueError, TypeError):
         pytest.skip("one document, or a line that is not JSON")
-    lines = [{**line, "future": 1} if isinstance(line, dict) else line for line in lines]
     noise = [{"type": "future_record", "payload": {}}, {"type": "system", "subtype": "future"}]
     found = reading(tmp_path, [other for line in lines for other in (line, *noise)])
     assert [told(turn) for turn in found.turns] == [{"unread": 0, **turn} for turn in case["turns"]]
@@ -80,16 +74,8 @@ def test_arguments_are_read_as_tables(tmp_path):
     arguments = [call.arguments for call in turn.calls]
     assert arguments == [{"path": "a.py"}, {"input": '{"path": "a'}, {"input": "cat a.py"}]
     assert not any(call.recorded for call in turn.calls)
-
-
-def test_commands_in_text_are_arguments():
     (turn,) = read_turns(CASES / "transcripts/mini_swe_agent.jsonl").turns
     assert turn.calls[0].arguments == {"command": "cat src/client.py"}
-    (turn,) = read_turns(CASES / "transcripts/cline.jsonl").turns
-    assert turn.calls[0].arguments == {"path": "src/client.py"}
-
-
-# -- what is not understood
 
 
 @pytest.mark.parametrize(("kind", "unread"), [("tool_invocation_v9", 1), ("poem", 0)])
@@ -116,9 +102,6 @@ def test_broken_line_costs_no_turn(tmp_path, line, unread):
     assert any("not JSON" in note for note in found.notes)
 
 
-# -- turns
-
-
 def test_turn_keeps_its_id_as_it_grows(tmp_path):
     before = reading(tmp_path, [ASKED, ANSWERED, ASKED, CALLED]).last
     after = reading(tmp_path, [ASKED, ANSWERED, ASKED, CALLED, RESULT, ANSWERED]).turns[-1]
@@ -130,9 +113,6 @@ def test_long_texts_are_cut(tmp_path):
     (turn,) = reading(tmp_path, [ASKED, CALLED, result, ANSWERED]).turns
     assert turn.calls[0].result.endswith("end")
     assert len(turn.calls[0].result) < MOST_KEPT + 100
-
-
-# -- files
 
 
 @pytest.mark.parametrize(
@@ -163,43 +143,6 @@ def test_bad_bytes_are_replaced_and_told(tmp_path):
 def test_long_texts_take_no_time(tmp_path):
     long = {"role": "user", "content": "<skill>`" * 2**18}
     assert len(reading(tmp_path, [long, CALLED, RESULT, ANSWERED]).turns[0].query) < MOST_KEPT + 100
-
-
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.text(max_size=5)
-    | st.sampled_from(["user", "tool_use", "text"]),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["type", "role", "content", "id", "input"]), inner)
-    ),
-    max_leaves=8,
-)
-
-
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_any_value_anywhere_is_survived(data, tmp_path):
-    case = data.draw(st.sampled_from(VARIATIONS))
-    lines = [
-        json.loads(line) for line in case["text"].splitlines() if line.startswith("{") and line.endswith("}")
-    ]
-    for _ in range(data.draw(st.integers(1, 3)) if lines else 0):
-        place = lines[data.draw(st.integers(0, len(lines) - 1))]
-        while isinstance(place, dict) and place:
-            key = data.draw(st.sampled_from(sorted(place)))
-            if not isinstance(place[key], dict) or data.draw(st.booleans()):
-                place[key] = data.draw(JSON)
-                break
-            place = place[key]
-    try:
-        found = reading(tmp_path, lines)
-    except InputError:
-        return
-    for turn in found.turns:  # whatever is there can be printed
-        f"{turn}".encode()
 
 
 def test_feedback_leaves_no_earlier_answer_open(tmp_path):

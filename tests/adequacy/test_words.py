@@ -77,8 +77,3 @@ def test_a_report_is_hedged_only_if_a_call_was_made():
     assert [one.words for one in claims("I searched src for it.", called=True)] == [H]
     assert [one.words for one in claims("I searched src for it.", called=False)] == [P]
     assert claims("I searched src for it.", called=False)[0].reported
-
-
-def test_hostile_text_takes_no_longer():
-    for text in ("no " * 20_000, "`" * 20_000, "(" * 20_000, "a." * 20_000, "not\n" * 20_000):
-        claims(text[:20_000], called=True)

@@ -60,28 +60,25 @@ def score(
 ) -> None:
     """Score the response of each turn against the calls of that turn; append to scores.jsonl.
 
-    A turn with calls that were not understood is unread and has no score; what was not read is said at the end. With
-    `--json` nothing is appended unless `--out` says where.
+    A turn with calls that were not understood is unread and has no score. With `--json` nothing is appended unless
+    `--out` says where.
 
     Example: `solvent adequacy score session.jsonl`
     """
     from solvent.adequacy.patterns import Trigger
 
-    target, (turns, notes) = out or SCORES, _turns(file)
+    target = out or SCORES
     triggers = _beside(target, TRIGGERS, Trigger)
-    scored = [(turn, None if turn.unread else _scored(turn, triggers)) for turn in turns]
+    scored = [(turn, None if turn.unread else _scored(turn, triggers)) for turn in _turns(file)]
     if out or not as_json:
         append_records(target, (_record(turn, found) for turn, found in scored if found))
     if as_json:
         for turn, found in scored:
             typer.echo(json.dumps(_told(turn, found)))
-    else:
-        _show_scores(scored)
-    for note in notes:
-        complain(note)
-    if not as_json:
-        say(f"written: {target}")
-        suggest("`solvent adequacy label --id ID --epad 0 --by NAME` adds your own score.")
+        return
+    _show_scores(scored)
+    say(f"written: {target}")
+    suggest("`solvent adequacy label --id ID --epad 0 --by NAME` adds your own score.")
 
 
 @app.command()
@@ -136,8 +133,7 @@ def judge(
     key, further = os.environ.get(KEY_VARIABLE, "").strip() or None, json_object("--options", options)
     settings = ChatSettings(url, model, key, timeout=timeout, options=further)
     asked = Judge(settings, cache_folder() / "judgements", fresh=fresh)
-    turns, notes = _turns(file)
-    for turn in turns:
+    for turn in _turns(file):
         found = _scored(turn)
         if turn.unread or (escalated and not found.escalate):
             continue
@@ -151,8 +147,6 @@ def judge(
         epad, sya = Ratings(heuristic=found.score, judge=answer.epad), Ratings(judge=answer.sya)
         append_records(scores, [_record(turn, found, epad=epad, sya=sya, reason=answer.reason[:1000])])
         say(f"{answer.epad} (heuristic {found.score})  {turn.id}  {one_line(answer.reason)}")
-    for note in notes:
-        complain(note)
     say(f"{asked.client.asked:,} requests; written: {scores}")
     suggest("`solvent adequacy thresholds` compares judge, heuristic and people.")
 
@@ -243,7 +237,7 @@ def incident(
     """
     from solvent.adequacy.records import Incident, refined, rows_of
 
-    turn = _named(name, _turns(file)[0], file)
+    turn = _named(name, _turns(file), file)
     texts = {"description": description, "query": turn.query, "response": turn.response, "reported_by": by}
     ranks = {"severity": severity, "occurrence": occurrence, "detectability": detectability}
     said = {"id": name, "tool_calls": rows_of(turn.calls), "contradicted": contradicted}
@@ -287,11 +281,14 @@ def patterns(
 # -- what the commands share
 
 
-def _turns(file: Path) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
+def _turns(file: Path) -> tuple[Turn, ...]:
+    """Return the turns of a transcript, and say what was not read."""
     from solvent.adequacy.transcripts import read_turns
 
     reading = read_turns(file)
-    return reading.turns, reading.notes
+    for note in reading.notes:
+        complain(note)
+    return reading.turns
 
 
 def _scored(turn: Turn, triggers: Iterable[Any] = ()) -> Adequacy:
