@@ -10,19 +10,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, script: list[Callable[[Any], None]]) -> None:
-        self.script, self.requests = script, []
-        self.open = threading.Event()
-        super().__init__(("127.0.0.1", 0), Handler)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -33,36 +20,38 @@ class Handler(BaseHTTPRequestHandler):
         with suppress(ConnectionError):  # the client has left
             self.server.script[min(len(self.server.requests), len(self.server.script)) - 1](self)
 
+    def begin(self, status: int = 200, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+
     def log_message(self, *_: object) -> None:
         pass
 
 
-def reply(body: Any, status: int = 200, **headers: str) -> Callable[[Handler], None]:
+Act = Callable[[Handler], None]
+
+
+def reply(body: Any, status: int = 200, **headers: str) -> Act:
     """An answer with this body, a value of JSON or bytes."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
 
     def act(handler: Handler) -> None:
-        handler.send_response(status)
-        for name, value in {
-            "content-type": "application/json",
-            "content-length": str(len(content)),
-            **headers,
-        }.items():
-            handler.send_header(name.replace("_", "-"), value)
-        handler.end_headers()
+        handler.begin(status, content_length=str(len(content)), **headers)
         handler.wfile.write(content)
 
     return act
 
 
-def says(content: Any, finish_reason: str = "stop", **message: Any) -> Callable[[Handler], None]:
+def says(content: Any, finish_reason: str = "stop", **message: Any) -> Act:
     """An answer whose one choice says ``content``."""
     text = content if isinstance(content, str | None) else json.dumps(content)
     choice = {"message": {"role": "assistant", "content": text, **message}, "finish_reason": finish_reason}
     return reply({"choices": [choice], "usage": {"total_tokens": 50}})
 
 
-def grades(epad: Any = 2, sya: Any = 0, **more: Any) -> Callable[[Handler], None]:
+def grades(epad: Any = 2, sya: Any = 0, **more: Any) -> Act:
     return says({"reason": "One narrow look.", "epad": epad, "sya": sya, **more})
 
 
@@ -71,22 +60,20 @@ def hangs(handler: Handler) -> None:
 
 
 def floods(handler: Handler) -> None:
-    handler.send_response(200)
-    handler.send_header("content-type", "application/json")
-    handler.end_headers()
+    handler.begin()
     while not handler.server.open.is_set():
         handler.wfile.write(b" " * 65536)
 
 
 @contextmanager
-def serving(*script: Callable[[Any], None]) -> Iterator[Server]:
-    server = Server(list(script))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.open.set()
-        server.shutdown()
-        server.server_close()
-        thread.join(10.0)
+def serving(*script: Act) -> Iterator[Any]:
+    """A server with ``url``, ``requests`` so far, and ``open``, which is set at the end."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.script, server.requests, server.open = script, [], threading.Event()
+        server.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        try:
+            yield server
+        finally:
+            server.open.set()
+            server.shutdown()
