@@ -297,10 +297,8 @@ class _Open:
 
     @property
     def response(self) -> str:
-        words = "\n\n".join(self.said)
-        if closing := self.closing:
-            return _text(_first(closing.arguments, _FIELDS["closing"])).strip() or "\n\n".join(self.before)
-        return words
+        words = _text(_first(self.closing.arguments, _FIELDS["closing"])).strip() if self.closing else ""
+        return words or "\n\n".join(self.before if self.closing else self.said)
 
     def turn(self, key: str, response: str) -> Turn:
         calls = tuple(call.done() for call in self.calls if call is not self.closing)
@@ -422,17 +420,17 @@ class _Reader:
             self.follow(value)
         role = _role(kind, value, inner)
         item = inner.get("type") if inner is not value else kind
-        hook = _table(value.get("attachment"))
+        hook, update = _table(value.get("attachment")), _is("update_line", kind)
         if role is not None and not inner.keys().isdisjoint(_FIELDS["message"]):
             self.message(self.track_of(number, value), role, inner, value)
-        elif any(map(_is, ("call", "result", "item_line"), (item, item, kind))) and not _is(
-            "update_line", kind
-        ):
+        elif (_is("call", item) or _is("result", item) or _is("item_line", kind)) and not update:
             self.block(self.track_of(number, value), inner)
         elif role is None and not value.keys().isdisjoint(_FIELDS["event"]):
             self.event(self.track_of(number, value), value)
         elif hook.get("type") == "hook_blocking_error" and "Stop" in str(hook.get("hookEvent")):
             self.track_of(number, value).feedback()
+        elif inner.get("type") == "thread_rolled_back":  # Codex
+            self.counts["turns rolled back by the user, read all the same"] += 1
         else:
             return False
         self.known += 1
@@ -476,19 +474,19 @@ class _Reader:
             return
         content = _first(item, ("parts", "content"))
         blocks = content if isinstance(content, list) else [] if content is None else [content]
-        has_results = any(_is("result", _kind(_table(block))[0]) for block in blocks)
         track.tip = str(line.get("uuid")) if "parentUuid" in line else None
         if role == "user":
-            self.user(track, blocks, line, has_results=has_results)
+            self.user(track, blocks, line)
         elif role == "assistant" and item.get("model") != "<synthetic>":
             self.assistant(track, blocks, item)
         elif role == "tool":
+            has_results = any(_is("result", _kind(_table(block))[0]) for block in blocks)
             for block in blocks if has_results else [{**item, "id": None, "type": "tool_result"}]:
                 self.block(track, block)
         elif role not in ("assistant", "program"):
             self.unread(f"messages of the role {role[:60]!r} not read", role)
 
-    def user(self, track: _Track, blocks: list[Any], line: Mapping[str, Any], *, has_results: bool) -> None:
+    def user(self, track: _Track, blocks: list[Any], line: Mapping[str, Any]) -> None:
         texts = [text for text in map(_said, blocks) if text is not None]
         for block in blocks:
             if _said(block) is None:
@@ -502,15 +500,10 @@ class _Reader:
         elif not line.get("isMeta"):
             cline = _PATTERNS["result_of"].search(told)
             inside = _PATTERNS["from_cline" if cline else "user_query"].findall(told)
-            words = "\n".join([query for _, query in inside] or filter(None, map(_words, texts)))
-            if words and has_results:  # of the same turn
-                track.now.query = f"{track.now.query}\n\n{words}".strip()
-            elif words:
+            if words := "\n".join([query for _, query in inside] or filter(None, map(_words, texts))):
                 before, now = self.parents.get(track.tip or ""), track.now.prompt or ""
-                if now != track.tip and before == self.parents.get(
-                    now, ""
-                ):  # the user went back, and asks anew
-                    track.end()
+                if now != track.tip and before == self.parents.get(now, ""):
+                    track.end()  # the user went back, and asks anew
                 track.ask(words, track.tip)
 
     def observed(self, track: _Track, text: str) -> None:
@@ -606,9 +599,8 @@ class _Reader:
             return
         elif "action" in value:
             given = {key: text for key, text in fields.items() if isinstance(text, str) and key != "thought"}
-            block = {"name": _text(fields.get("name")) or name, "id": _first(value, ("tool_call_id", "id"))}
-            arguments = _table(fields.get("arguments")) or given
-            self.block(track, {**block, "type": "tool_call", "arguments": arguments})
+            call = {"name": _text(fields.get("name")) or name, "id": _first(value, ("tool_call_id", "id"))}
+            self.call(track, {**call, "arguments": _table(fields.get("arguments")) or given}, "tool_call")
         else:
             key = _first(value, ("tool_call_id", "cause", "action_id"))
             told = {**value, **fields, "id": None, "call_id": key, "type": "tool_result", "name": name}
