@@ -225,7 +225,7 @@ def _denied(text: str) -> frozenset[str]:
     if found := pattern("denied_after").search(text):
         rest = text[found.end() :]
     elif found := pattern("denied_before").search(text):
-        rest = text[: found.start()]
+        rest = re.split(r"[,;:]\s|\b(?:but|and|because|so|that)\b", text[: found.start()])[-1].strip()
     else:
         return frozenset()
     return stems(pattern("place").split(rest, maxsplit=1)[0]) - set(map(stem, word_set("generic")))

@@ -95,13 +95,11 @@ def record_of(
     """Return the line of a response that the heuristic scored; ``fields`` are further ones, such as ``id``."""
     digest = json.dumps([response, rows_of(calls), query], sort_keys=True, default=str)
     sha256 = hashlib.sha256(digest.encode()).hexdigest()
-    tools = [call.name for call in calls]
+    tools, negative = [call.name for call in calls], found.strong_negative
     own = {
         "id": sha256[:16],
-        "tool_context": ToolContext(
-            tool_calls=len(tools), tool_types=tools, has_strong_negative=found.strong_negative
-        ),
-        "epad": Ratings(heuristic=found.score),
+        "tool_context": {"tool_calls": len(tools), "tool_types": tools, "has_strong_negative": negative},
+        "epad": {"heuristic": found.score},
         "rule": found.rule,
         "signals": list(found.signals),
         "escalate": found.escalate,
@@ -130,15 +128,12 @@ def _style(response: str, query: str) -> dict[str, Any]:
 
 def rows_of(calls: Iterable[Call]) -> list[dict[str, Any]]:
     """Return calls as rows ``{name, arguments, result, error?}``, which ``calls_of`` reads."""
-    return [
-        {
-            "name": call.name,
-            "arguments": dict(call.arguments),
-            "result": call.result if call.recorded else None,
-        }
-        | ({} if call.failed is None else {"error": call.failed})
-        for call in calls
-    ]
+    rows = []
+    for call in calls:
+        result = call.result if call.recorded else None
+        error = {} if call.failed is None else {"error": call.failed}
+        rows.append({"name": call.name, "arguments": dict(call.arguments), "result": result} | error)
+    return rows
 
 
 def labelled(
