@@ -174,8 +174,8 @@ READERS = {
     "drifts": Reader(("adequacy", "drift"), file="drifts.jsonl"),
     "learned": Reader(("adequacy", "drift"), file="corrections.jsonl"),
     # There is no such model: a command that goes on after it has read the file ends there.
-    "claims": Reader(("gate", "eval", "--dataset", "file", "--model", "none"), ()),
-    "feverous": Reader(("gate", "eval", "--dataset", "file", "--model", "none", "--skip-broken"), ()),
+    "claims": Reader(("gate", "sweep", "--dataset", "file", *OUT, "--model", "none"), ()),
+    "feverous": Reader(("gate", "sweep", "--dataset", "file", *OUT, "--model", "none", "--skip-broken"), ()),
     "policies": Reader(("gate", "judge", "none", "--policy", "P10", "--policies", "file"), ()),
     "proposals": Reader(("proposals", "file", "file", "--store", "store.db")),
     "discomfort": Reader(("proposals", "log", "file", "--store", "store.db")),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from solvent.gate.data import load_dataset, same_page
+from solvent.gate.data import load_dataset
 
 
 class WordEmbedder:
@@ -41,32 +41,15 @@ def words():
     return WordEmbedder()
 
 
-@pytest.fixture
-def feverous_pages(public_data, tmp_path):
-    """FEVEROUS's claims about pages of which other claims have other evidence, with the pages' names."""
-    folder = public_data / "feverous"
-    named = {
-        str(record["id"]): [line.partition("\t")[0] for line in record["evidence"].splitlines()]
-        for record in json.loads((folder / "feverous_dev_programfc.json").read_text())
-    }
-    path = tmp_path / "feverous.jsonl"
-    with (folder / "norm.jsonl").open() as lines, path.open("w") as out:
-        for record in map(json.loads, lines):
-            out.write(json.dumps(record | {"page": named[record["id"]]}) + "\n")
-    found = load_dataset(path)
-    groups = {hard.group for hard in same_page(found.samples, 0) if hard is not None}
-    return [sample for sample in found.samples if sample.group in groups]
-
-
 @pytest.fixture(scope="session")
 def embedder():
     """The real model."""
     pytest.importorskip("sentence_transformers", reason="the extra `gate` is not installed")
-    from solvent.gate.embedding import ModelMissingError, SentenceEmbedder
+    from solvent.gate import GateError, SentenceEmbedder
 
     try:
         return SentenceEmbedder()
-    except ModelMissingError as error:
+    except GateError as error:
         pytest.skip(str(error))
 
 
@@ -112,7 +95,7 @@ def small_set(size=30):
 
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory):
-    """The small set, read from a file."""
+    """The samples of the small set, read from a file."""
     path = tmp_path_factory.mktemp("small") / "small.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in small_set()))
-    return load_dataset(path)
+    return load_dataset(path)[0]

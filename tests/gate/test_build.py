@@ -77,21 +77,19 @@ def left_of_findings(gram, rows):
 
 @pytest.mark.slow
 def test_the_shipped_tables_are_what_the_model_says_now(rebuilt, embedder):
+    """Inner products and thresholds to two millionths, all else to the letter."""
     shipped = load_measured()
     assert np.abs(rebuilt.gram - shipped.gram).max() < TOLERANCE
     assert (rebuilt.rules == shipped.rules).all()
     assert (rebuilt.negatives == shipped.negatives).all()
-    for name in ("compounds", "doses", "bins", "catalogue_sha256", "model_package", "model_sha256"):
-        assert rebuilt.about[name] == shipped.about[name]
-    assert shipped.about["model_sha256"] == embedder.fingerprint
-
-
-@pytest.mark.slow
-def test_the_shipped_policies_are_what_is_learnt_now(rebuilt):
-    """Thresholds to two millionths, names to the letter."""
-    for (name, *learnt), (theirs, *shipped) in zip(rebuilt.policies, load_measured().policies, strict=True):
+    kept = ("policies", "domain", "libraries")
+    assert {k: v for k, v in rebuilt.about.items() if k not in kept} == {
+        k: v for k, v in shipped.about.items() if k not in (*kept, "format")
+    }
+    assert rebuilt.about["domain"]["held_out"] == shipped.about["domain"]["held_out"]
+    for (name, *learnt), (theirs, *known) in zip(rebuilt.policies, shipped.policies, strict=True):
         assert name == theirs
-        assert learnt == pytest.approx(shipped, abs=TOLERANCE)
+        assert learnt == pytest.approx(known, abs=TOLERANCE)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.gate.data import Sample, load_dataset, other_page, same_page, split_by_group
+from solvent.gate.data import Sample, load_dataset, other_page, split_by_group
 from solvent.gate.energy import GateError
 
 PAGE = {
@@ -37,15 +37,15 @@ def pages(tmp_path):
 def test_plain_records_are_read(written):
     records = [
         {"claim": " It burned. ", "evidence": ["It burned.", " "], "label": "SUPPORTS"},
-        {"id": 7, "claim": "It sank.", "evidence": "It burned.", "label": "not enough info", "title": ["A"]},
+        {"id": 7, "claim": "It sank.", "evidence": "It burned.", "label": "not enough info", "page": ["A"]},
         {"id": 7, "claim": "It rose.", "evidence": [{"text": "It fell.", "url": "x"}], "label": True},
         {"claim": "It fell.", "evidence": [], "label": "maybe"},
     ]
-    first, second, third, last = samples = load_dataset(written(records)).samples
+    first, second, third, last = samples = load_dataset(written(records))[0]
     assert [(one.id, one.evidence, one.label) for one in samples] == [
         ("line-1", ("It burned.",), "supported"),
         ("7", ("It burned.",), "nei"),
-        ("7#2", ("It fell.",), "supported"),
+        ("7", ("It fell.",), "supported"),
         ("line-4", (), "other"),
     ]
     assert (first.claim, second.pages) == ("It burned.", ("A",))
@@ -70,7 +70,7 @@ def test_feverous_ids_become_text(written, pages, name, text):
     sets = [{"content": [name], "context": context}, {"content": ["Mill_sentence_0"]}]
     header = {"id": "", "claim": "", "evidence": "", "label": ""}
     path = written([header, {"id": 1, "claim": "It burned.", "evidence": sets, "label": "REFUTES"}])
-    (sample,) = load_dataset(path, wiki_db=pages).samples
+    ((sample,), _) = load_dataset(path, wiki_db=pages)
     assert (sample.evidence, sample.label) == ((text,), "refuted")
 
 
@@ -82,6 +82,8 @@ def test_feverous_ids_become_text(written, pages, name, text):
         ('{"claim": "a"}', "evidence"),
         ('{"claim": "a", "evidence": [1]}', "evidence"),
         ('{"claim": "a", "evidence": [], "label": 3}', "label"),
+        ('{"claim": "a", "evidence": ["\\ud800"]}', "evidence"),
+        ('{"claim": "a", "evidence": [{"content": [1]}]}', "evidence"),
         ('{"claim": "a", "claim": "b", "evidence": []}', "twice"),
         ('{"claim": "a", "evidence": [], "id": NaN}', "NaN"),
         ('{"claim": "a", "evidence": [{"content": ["Mill_sentence_0"]}]}', "--wiki-db"),
@@ -95,8 +97,8 @@ def test_a_broken_line_is_named_and_may_be_skipped(written, record, said):
         load_dataset(path)
     assert said in str(told.value)
     assert "\n" not in str(told.value)
-    data = load_dataset(path, skip_broken=True)
-    assert (len(data.samples), len(data.skipped)) == (1, 1)
+    samples, skipped = load_dataset(path, skip_broken=True)
+    assert (len(samples), len(skipped)) == (1, 1)
 
 
 def test_a_missing_id_of_the_database_is_named(written, pages):
@@ -104,39 +106,17 @@ def test_a_missing_id_of_the_database_is_named(written, pages):
     with pytest.raises(GateError, match="Bakery_sentence_0"):
         load_dataset(path, wiki_db=pages)
     for wrong in (path, path.with_name("none.db")):
-        with pytest.raises(GateError, match=r"wiki|no such file"):
+        with pytest.raises(GateError, match="wiki"):
             load_dataset(path, wiki_db=wrong)
 
 
-def test_a_draw_keeps_order_and_takes_each_once(dataset):
-    drawn = dataset.drawn(20, seed=1)
-    places = [dataset.samples.index(sample) for sample in drawn.samples]
-    assert places == sorted(set(places))
-    assert len(places) == 20
-    assert dataset.drawn(0, 0) is dataset
-
-
 def test_evidence_of_another_page_is_never_the_groups_own(dataset):
-    shuffled = other_page(dataset.samples, seed=0)
-    group_of = {sample.evidence: sample.group for sample in dataset.samples}
-    for own, other in zip(dataset.samples, shuffled, strict=True):
+    shuffled = other_page(dataset, seed=0)
+    group_of = {sample.evidence: sample.group for sample in dataset}
+    for own, other in zip(dataset, shuffled, strict=True):
         assert other.claim == own.claim
         assert group_of[other.evidence] != own.group
-    assert sorted(s.evidence for s in shuffled) == sorted(s.evidence for s in dataset.samples)
-
-
-def test_hard_negatives_are_of_the_page_and_share_no_span():
-    samples = [
-        Sample(f"{page}{i}", f"{page}{i}", (f"span {page} {i}", f"more {page} {i // 2}"), pages=(page,))
-        for page in "AB"
-        for i in range(4)
-    ]
-    for own, hard in zip(samples, same_page(samples, 0), strict=True):
-        assert hard is not None
-        assert hard.evidence[0].split()[1] == own.pages[0]
-        assert not set(hard.evidence) & set(own.evidence)
-    alone = [Sample(name, name, ("x",), pages=("A",)) for name in "ab"]
-    assert same_page(alone, 0) == (None, None)
+    assert sorted(s.evidence for s in shuffled) == sorted(s.evidence for s in dataset)
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=60), st.integers(0, 99))

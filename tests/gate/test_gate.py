@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from solvent.gate import FIXED, GateError, Policy, evaluate_claim, evaluate_text
 from solvent.gate.embedding import Unread
-from solvent.gate.gate import LONGEST_CLAIM, sentences
+from solvent.gate.gate import sentences
 
 CLAIM = np.eye(8)[0]
 SPANS = np.eye(8)[:4]
@@ -136,15 +136,6 @@ def test_case_is_judged(embedder, case):
         assert said in " ".join(result["reasons"])
 
 
-@pytest.mark.parametrize("place", [0, 40, 79])
-def test_a_claim_that_stands_in_a_long_article_is_accepted(embedder, place):
-    lines = [f"Paragraph {i} tells of the market of the village in {1700 + i}." for i in range(80)]
-    lines[place] = "The mill by the river burned down in the spring."
-    result = evaluate_text(lines[place], [" ".join(lines)], embedder, FIXED["standard"])
-    assert result["verdict"] == "accept"
-    assert any("longer than the model reads" in reason for reason in result["reasons"])
-
-
 def test_the_named_sentence_is_the_worst(words):
     claim = "The mill was built. Rye bread sells well here."
     result = evaluate_text(claim, ["the mill was built"], words, P10)
@@ -184,8 +175,8 @@ class Short:
         assert all(len(text.split()) <= 5 for text in texts)
         return self._words.encode(texts)
 
-    def unread(self, texts):
-        return [Unread(rest=" ".join(text.split()[5:])) for text in texts]
+    def unread(self, text):
+        return Unread(rest=" ".join(text.split()[5:]))
 
 
 def test_long_evidence_is_split_and_said(words):
@@ -197,29 +188,18 @@ def test_long_evidence_is_split_and_said(words):
 
 @pytest.mark.parametrize(
     ("claim", "said"),
-    [
-        ("", "no words"),
-        (None, "NoneType"),
-        ("The\u202emill", "U+202E"),
-        ("a " * LONGEST_CLAIM, "characters"),
-        ("one two three four five six", "longer than the model reads"),
-    ],
+    [("", "no words"), ("one two three four five six", "longer than the model reads")],
 )
-def test_claims_that_nobody_can_read_are_bad_data(words, claim, said):
+def test_claims_that_the_model_cannot_read_are_bad_data(words, claim, said):
     result = evaluate_text(claim, ["one two"], Short(words), P10)
     assert result["verdict"] == "reject"
     assert said in result["reasons"][0]
 
 
-@pytest.mark.parametrize("evidence", ["text", None, [1], ["a\u202eb"]])
-def test_evidence_that_nobody_can_read_is_bad_data(words, evidence):
-    assert "bad data: evidence" in evaluate_text("one", evidence, words, P10)["reasons"][0]
-
-
-def test_marks_that_change_nothing_for_a_reader_are_removed(words):
-    plain = evaluate_text("the mill burned", ["the mill burned down"], words, P10)
-    marked = evaluate_text("the mi\u00adll burned", ["\ufeffthe mill\u200e burned\u200b down"], words, P10)
-    assert marked == plain
+def test_marks_that_change_nothing_for_a_reader_are_ignored(embedder):
+    plain = evaluate_text("The mill burned.", ["The mill burned down."], embedder, FIXED["standard"])
+    marked = ["\ufeffThe mill\u200e burned\u200b down."]
+    assert evaluate_text("The mi\u00adll burned.", marked, embedder, FIXED["standard"]) == plain
 
 
 def test_spans_without_a_word_are_left_out(words):
@@ -233,8 +213,9 @@ def test_words_that_the_model_does_not_know_are_not_judged(embedder):
     thai = "\u0e09\u0e31\u0e19\u0e23\u0e31\u0e01\u0e41\u0e21\u0e27"
     result = evaluate_text(thai, ["I love cats."], embedder, FIXED["standard"])
     assert "does not know" in result["reasons"][0]
-    mixed = evaluate_text("It is \u2603 cold.", ["It is cold."], embedder, FIXED["standard"])
+    mixed = evaluate_text("It is \u2603 cold.", ["It is cold.", thai], embedder, FIXED["standard"])
     assert mixed["verdict"] == "accept"
+    assert any("that the model does not know, left out" in reason for reason in mixed["reasons"])
 
 
 @given(st.text(max_size=80), st.lists(st.text(max_size=40), max_size=3))

@@ -16,6 +16,7 @@ from solvent.gate.policy import (
     Policy,
     apply_adaptive_policy_gap,
     load_policies,
+    next_versions,
     policy_named,
     rounded,
     severest,
@@ -32,7 +33,7 @@ def test_the_documents_rule_at_p10(gap, verdict):
     assert apply_adaptive_policy_gap(gap, 0.4559) == verdict
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_no_finite_number_is_rejected(value):
     assert Policy(**LEARNT).decide(value) == "reject"
     assert apply_adaptive_policy_gap(0.1, math.nan) == "reject"
@@ -78,7 +79,7 @@ def test_a_name_has_kind_label_and_version():
         {"tau_accept": math.nan},
         {"tau_review": 0.1},
         {"domain": "any"},
-        {"model_fingerprint": "abc"},
+        {"top_k": 0},
     ],
     ids=str,
 )
@@ -89,36 +90,37 @@ def test_a_policy_that_makes_no_sense_is_refused(wrong):
 
 def test_a_learnt_policy_refuses_other_domains_and_models():
     policy = Policy(**LEARNT, model_fingerprint="0" * 64)
-    assert policy.usable(domain="mills", model="mini") == policy.usable(domain="mills", model="0" * 64) == ()
-    assert len(policy.usable()) == 2
+    for model in ("mini", "0" * 64, None):
+        policy.check_use(domain="mills", model=model)
     for elsewhere in ({"domain": "films"}, {"model": "maxi"}):
         with pytest.raises(GateError, match=next(iter(elsewhere.values()))):
-            policy.usable(**{"domain": "mills", "model": "mini"} | elsewhere)
-        (note,) = policy.usable(**{"domain": "mills", "model": "mini"} | elsewhere, override=True)
-        assert "override" in note
-    assert FIXED["strict"].usable(domain="films", model="maxi") == ()
+            policy.check_use(**elsewhere)
+    FIXED["strict"].check_use(domain="films", model="maxi")
 
 
 def test_policies_are_kept_as_json_lines(tmp_path):
     path = tmp_path / "policies.jsonl"
     made = [Policy(**LEARNT, version=version, promise="none") for version in (1, 2)]
     append_records(path, made)
-    assert list(load_policies(path).values()) == made
-    assert policy_named("P10", load_policies(path)) == made[1]
-    assert policy_named("adaptive.P10.v1", load_policies(path)) == made[0]
+    known = load_policies(path)
+    assert list(known.values()) == made
+    assert policy_named("P10", known) == made[1]
+    assert policy_named("adaptive.P10.v1", known) == made[0]
     assert policy_named("strict", {}) == FIXED["strict"]
     with pytest.raises(GateError, match="standard"):
-        policy_named("P20", load_policies(path))
-    append_records(path, made[:1])
-    with pytest.raises(GateError, match="twice"):
-        load_policies(path)
+        policy_named("P20", known)
+    other = Policy(**LEARNT | {"label": "P20"})
+    assert [one.name for one in next_versions([made[0], other], known)] == [
+        "adaptive.P10.v3",
+        "adaptive.P20.v1",
+    ]
 
 
-@pytest.mark.parametrize("content", ["", "[]\n", "\x00", '{"kind": "fixed"}\n'])
+@pytest.mark.parametrize("content", ["[]\n", "\x00", '{"kind": "fixed"}\n'])
 def test_another_file_is_refused(tmp_path, content):
     path = tmp_path / "other.jsonl"
     path.write_text(content)
-    with pytest.raises((GateError, InputError), match=r"other\.jsonl"):
+    with pytest.raises(InputError, match=r"other\.jsonl"):
         load_policies(path)
 
 

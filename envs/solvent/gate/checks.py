@@ -19,13 +19,12 @@ Known approximation: English words without grammar. Numbers are compared by valu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from solvent.gate.energy import GateError
 from solvent.gate.policy import Verdict
 
-__all__ = ["CheckResult", "missing_numbers", "run_checks"]
+__all__ = ["CheckResult", "run_checks"]
 
 _SAME = {
     **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u02bc`\u00b4"), "'"),
@@ -93,7 +92,7 @@ _MOST_CLAUSES = 300
 
 
 class CheckResult(NamedTuple):
-    """One check: whether it objects, why, to which pieces of the claim (at most ten), and the mildest verdict then."""
+    """One check: whether it objects, why, to which pieces of the claim, and the mildest verdict then."""
 
     name: str
     fired: bool
@@ -112,42 +111,32 @@ def run_checks(
         evidence: its spans.
         scores: match of each span with the claim, larger is better; by default the number of common words decides.
     """
-    if isinstance(evidence, str) or not all(isinstance(text, str) for text in (claim, *evidence)):
-        raise GateError("claim, evidence: allowed: a text and a list of texts")
     text, spans = _plain(claim), [_plain(span) for span in evidence]
     ours, theirs = _content(text), [_content(span) for span in spans]
-    known = set().union(*theirs)
     common = scores if scores is not None else [len(ours.keys() & other.keys()) for other in theirs]
     nearest = spans[max(range(len(spans)), key=lambda i: common[i])] if spans else ""
+    stated = set().union(*map(_numbers, spans))
+    missing = [said for value, said in _numbers(text).items() if said and value not in stated]
     flat = _flat("\n".join(spans))
-    quoted = [match[1] or match[2] for match in _QUOTED.finditer(text)]
-    quotes = [piece.strip() for quote in quoted for piece in _ELLIPSIS.split(quote)]
-    invented = [piece for piece in quotes if _flat(piece).strip() and _flat(piece) not in flat]
+    quotes = [piece for match in _QUOTED.finditer(text) for piece in _ELLIPSIS.split(match[1] or match[2])]
+    invented = [piece.strip() for piece in quotes if _flat(piece).strip() and _flat(piece) not in flat]
     long = any(len(piece.split()) > 3 for piece in invented)
+    known = set().union(*theirs)
     novel = [word for stem, word in ours.items() if stem not in known]
     enough = len(ours) >= 4 and len(novel) > 0.5 * len(ours)
     return (
-        _result("numbers", "numbers that no span states", missing_numbers(claim, evidence)),
+        _result("numbers", "numbers that no span states", missing),
         _result("negation", "one of these is negated and the other is not", _conflict(text, nearest)),
         _result("quotes", "quoted text that is in no span", invented, "reject" if long else "review"),
         _result("novel_words", f"{len(novel)} of {len(ours)} words are in no span", novel if enough else []),
     )
 
 
-def missing_numbers(claim: str, evidence: Sequence[str]) -> list[str]:
-    """Return the numbers and months of a claim that no span states, as written."""
-    stated = set().union(*(_numbers(_plain(span)) for span in evidence))
-    return [said for value, said in _numbers(_plain(claim)).items() if said and value not in stated]
-
-
-def _result(name: str, objection: str, found: Iterable[str], severity: Verdict = "review") -> CheckResult:
-    pieces = [f"{piece:.80}" for piece in found]
-    if not pieces:
+def _result(name: str, objection: str, found: Sequence[str], severity: Verdict = "review") -> CheckResult:
+    if not found:
         return CheckResult(name, False, "nothing to object to", (), severity)
-    more = f" and {len(pieces) - 10} more" if len(pieces) > 10 else ""
-    return CheckResult(
-        name, True, f"{objection}: {'; '.join(pieces[:10])}{more}", tuple(pieces[:10]), severity
-    )
+    pieces = tuple(f"{piece:.80}" for piece in found)
+    return CheckResult(name, True, f"{objection}: {'; '.join(pieces)}", pieces, severity)
 
 
 def _plain(text: str) -> str:

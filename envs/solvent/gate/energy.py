@@ -53,7 +53,7 @@ class Energy(NamedTuple):
         explained: explained share, computed independently.
         identity_error: ``|1 - (explained + energy)|``.
         rank: number of directions used.
-        used: indices of the chosen spans, best first; rows of zeros are never chosen.
+        used: indices of the chosen spans, best first.
         scores: their cosines with the claim.
     """
 
@@ -70,17 +70,20 @@ class Gap(NamedTuple):
 
     Attributes:
         claim: the claim's own measurement.
-        oracle_energy: mean energy of the oracles, 0 to 1; 0 without any.
+        oracle_energy: mean energy of the oracles, 0 to 1; 0 without evidence.
         oracle_spread: standard deviation over the oracles; 0 with a single one.
         energy_gap: the claim's energy minus ``oracle_energy``, -1 to 1.
-        exhausted: ``oracle_energy > 0.01``: the evidence does not explain its own control claim.
     """
 
     claim: Energy
     oracle_energy: float
     oracle_spread: float
     energy_gap: float
-    exhausted: bool
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the evidence does not explain its own control claim: ``oracle_energy > 0.01``."""
+        return self.oracle_energy > EXHAUSTED
 
 
 def hallucination_energy(
@@ -91,8 +94,28 @@ def hallucination_energy(
     Raises:
         GateError: vectors of different widths, not finite, or not of length 1 (within 10 %).
     """
-    claim = _claim("claim_vec", claim_vec)
-    return _measure(claim, _evidence(evidence_vecs, claim.size), top_k, rank_r)
+    claim, spans = np.asarray(claim_vec, dtype=np.float64), np.asarray(evidence_vecs, dtype=np.float64)
+    if not spans.size:
+        spans = np.empty((0, claim.size))
+    if claim.ndim != 1 or spans.ndim != 2 or spans.shape[1] != claim.size:
+        raise GateError(f"vectors: got the shapes {claim.shape} and {spans.shape}; allowed: [d] and [n, d]")
+    lengths = np.linalg.norm(np.vstack([claim, spans]), axis=1)
+    if not (np.abs(lengths - 1.0) <= _LENGTH).all():
+        raise GateError("vectors: allowed: finite ones of length 1")
+    scores = (spans * claim).sum(axis=1)
+    order = np.argsort(-scores, kind="stable")[: max(1, int(top_k))]
+    if not order.size:
+        return Energy(1.0)
+    _, singular, right = np.linalg.svd(spans[order], full_matrices=False)
+    rank = min(max(1, int(rank_r)), int((singular >= CUT * singular[0]).sum()))
+    basis = right[:rank]
+    coefficients = basis @ claim
+    rest = claim - basis.T @ coefficients
+    explained, energy = float(coefficients @ coefficients), float(rest @ rest)
+    error = abs(1.0 - (explained + energy))
+    return Energy(
+        min(energy, 1.0), explained, error, rank, tuple(order.tolist()), tuple(scores[order].tolist())
+    )
 
 
 def energy_gap(
@@ -103,14 +126,15 @@ def energy_gap(
     oracle: Oracle | Sequence[Oracle] = "first",
 ) -> Gap:
     """Measure a claim and its oracle, or the mean of several oracles; arguments as in ``hallucination_energy``."""
-    claim = _claim("claim_vec", claim_vec)
-    spans = _evidence(evidence_vecs, claim.size)
-    measured = _measure(claim, spans, top_k, rank_r)
-    oracles = [oracle] if isinstance(oracle, str) or callable(oracle) else list(oracle)
-    controls = [c for c in (_control(each, spans) for each in oracles) if c is not None]
-    energies = [_measure(control, spans, top_k, rank_r).energy for control in controls] or [0.0]
+    measured = hallucination_energy(claim_vec, evidence_vecs, top_k, rank_r)
+    energies = [0.0]
+    if measured.used:
+        spans = np.asarray(evidence_vecs, dtype=np.float64)
+        oracles = [oracle] if isinstance(oracle, str) or callable(oracle) else oracle
+        controls = [_control(one, spans) for one in oracles]
+        energies = [hallucination_energy(control, spans, top_k, rank_r).energy for control in controls]
     mean = float(np.mean(energies))
-    return Gap(measured, mean, float(np.std(energies)), measured.energy - mean, mean > EXHAUSTED)
+    return Gap(measured, mean, float(np.std(energies)), measured.energy - mean)
 
 
 def gram_energy(cross: ArrayLike, gram: ArrayLike, top_k: int = TOP_K, rank_r: int = RANK_R) -> float:
@@ -130,55 +154,12 @@ def gram_energy(cross: ArrayLike, gram: ArrayLike, top_k: int = TOP_K, rank_r: i
     return float(min(max(1.0 - coefficients @ coefficients, 0.0), 1.0))
 
 
-def _measure(claim: Floats, spans: Floats, top_k: int, rank_r: int) -> Energy:
-    scores = (spans * claim).sum(axis=1)
-    order = np.argsort(-scores, kind="stable")
-    order = order[spans[order].any(axis=1)][: max(1, int(top_k))]
-    if not order.size:
-        return Energy(1.0)
-    _, singular, right = np.linalg.svd(spans[order], full_matrices=False)
-    rank = min(max(1, int(rank_r)), int((singular >= CUT * singular[0]).sum()))
-    basis = right[:rank]
-    coefficients = basis @ claim
-    rest = claim - basis.T @ coefficients
-    explained, energy = float(coefficients @ coefficients), float(rest @ rest)
-    error = abs(1.0 - (explained + energy))
-    return Energy(
-        min(energy, 1.0), explained, error, rank, tuple(order.tolist()), tuple(scores[order].tolist())
-    )
-
-
-def _control(oracle: Oracle, spans: Floats) -> Floats | None:
-    """Return the oracle's vector, or None without evidence."""
-    if not callable(oracle) and oracle not in ("first", "medoid"):
-        raise GateError(f"oracle: got {oracle!r:.60}; allowed: first, medoid, or a callable")
-    there = spans[spans.any(axis=1)]
-    if not len(there):
-        return None
+def _control(oracle: Oracle, spans: Floats) -> ArrayLike:
     if callable(oracle):
-        return _claim("oracle", oracle(there))
+        return oracle(spans)
     if oracle == "first":
-        return np.asarray(there[0])
-    means = there @ spans.mean(axis=0)
-    return np.asarray(there[int(np.argmax(means >= means.max() - _SAME))])
-
-
-def _claim(where: str, vector: ArrayLike) -> Floats:
-    return np.asarray(_unit(where, np.atleast_2d(np.asarray(vector, dtype=np.float64)))[0])
-
-
-def _evidence(evidence_vecs: ArrayLike, width: int) -> Floats:
-    spans = np.asarray(evidence_vecs, dtype=np.float64)
-    if spans.size == 0:
-        return np.empty((0, width))
-    if spans.ndim != 2 or spans.shape[1] != width:
-        raise GateError(f"evidence_vecs: got the shape {spans.shape}; allowed: [n, {width}]")
-    return _unit("evidence_vecs", spans, zero=True)
-
-
-def _unit(where: str, rows: Floats, *, zero: bool = False) -> Floats:
-    lengths = np.sqrt((rows * rows).sum(axis=1))
-    good = (np.abs(lengths - 1.0) <= _LENGTH) | ((lengths == 0.0) & zero)
-    if rows.ndim != 2 or not good.all():
-        raise GateError(f"{where}: allowed: finite vectors of length 1")
-    return rows
+        return np.asarray(spans[0])
+    if oracle == "medoid":
+        means = spans @ spans.mean(axis=0)
+        return np.asarray(spans[int(np.argmax(means >= means.max() - _SAME))])
+    raise GateError(f"oracle: got {oracle!r:.60}; allowed: first, medoid, or a callable")

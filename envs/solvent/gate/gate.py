@@ -17,7 +17,7 @@ the logic. *Provenance*: good claims have a low energy too, so only a copy of a 
 claim that the evidence explains better than its own oracle, is rejected under a strict policy.
 
 Bad data gives a reject with its reason, never an exception: vectors that are not finite, not of length 1 or of mixed
-widths, no evidence, texts that readers or the model can't read, a gap that is not a number. Energy and gap are then 1,
+widths, no evidence, claims that the model can't read, a gap that is not a number. Energy and gap are then 1,
 because nothing was shown to be supported.
 
 Known approximations: a gap given by the caller (as in the source's call) is not verified if the policy compares gaps; a
@@ -32,18 +32,15 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from solvent.gate.checks import run_checks
-from solvent.gate.embedding import Embedder, ModelMissingError, Unread, unread_by
-from solvent.gate.energy import EXHAUSTED, Gap, GateError, Oracle, energy_gap
+from solvent.gate.embedding import Embedder, unread_by
+from solvent.gate.energy import EXHAUSTED, Gap, GateError, Oracle
+from solvent.gate.energy import energy_gap as gap_of
 from solvent.gate.policy import FIXED, SEVERITY, Policy, rounded, severest
 
-__all__ = ["LONGEST_CLAIM", "evaluate_claim", "evaluate_text", "sentences"]
-
-LONGEST_CLAIM = 100_000
-"""Maximum length of a claim or a text of the evidence, characters."""
+__all__ = ["evaluate_claim", "evaluate_text", "sentences"]
 
 _COLLAPSED = 0.01  # the source's limit for the identity error
 _LOW = 0.01
@@ -57,11 +54,6 @@ _ABBREVIATION = re.compile(
     r"|Rep|No|Nos|Vol|Fig|Inc|Ltd|Co|Corp|vs|cf|al|ca|approx|e\.g|i\.e"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec))\.$"
 )
-# Blank, although their category is a letter, sign or mark.
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-# Marks in ordinary pages that change nothing for a reader; they are removed before anybody judges.
-_MARKS = dict.fromkeys(map(ord, "\u00ad\u200b\u200e\u200f\u2060\ufeff"))
-_JOINERS = frozenset("\u200c\u200d")  # Persian, Indian scripts and emoji need them
 
 
 def evaluate_claim(
@@ -97,18 +89,8 @@ def evaluate_claim(
             elsewhere. Data never raise an error.
     """
     policy = _policy(regime, tau_accept)
-    reasons = policy.usable(domain=domain)
-    try:
-        if texts is not None:
-            texts = _readable(*texts)
-        gap = _measured(claim_vec, evidence_vecs, policy, oracle)
-        if texts is not None and len(texts[1]) != len(np.atleast_2d(np.asarray(evidence_vecs))):
-            raise GateError(f"evidence: {len(texts[1])} texts for other vectors")
-    except GateError as error:
-        return _bad_data(policy, str(error), reasons)
-    except Exception as error:  # a foreign object's __array__ may raise anything
-        return _bad_data(policy, f"the claim or its evidence can't be read ({type(error).__name__})", reasons)
-    return _decided(policy, gap, energy_gap, texts, reasons)
+    policy.check_use(domain=domain)
+    return _verdict(policy, claim_vec, evidence_vecs, (), texts, oracle, energy_gap)
 
 
 def evaluate_text(
@@ -118,7 +100,6 @@ def evaluate_text(
     policy: Policy,
     *,
     domain: str | None = None,
-    override: bool = False,
     oracle: Oracle | Sequence[Oracle] | None = None,
 ) -> dict[str, Any]:
     """Return the verdict on a claim and its evidence as texts, with the policy's own spans and directions.
@@ -131,19 +112,18 @@ def evaluate_text(
         GateError: the policy was learnt on another domain or with another model, or the model is missing.
     """
     model = embedder.fingerprint if policy.model_fingerprint else embedder.name
-    reasons = list(policy.usable(domain=domain, model=model, override=override))
-    try:
-        claim, evidence = _readable(claim, evidence)
-        spans = _readable_spans(evidence, embedder, reasons)
-    except ModelMissingError:
-        raise
-    except GateError as error:
-        return _bad_data(policy, str(error), reasons)
-    parts = sentences(claim)
-    results = [_evaluated(part, spans, embedder, policy, reasons, oracle) for part in parts]
+    policy.check_use(domain=domain, model=model)
+    spans, notes = _readable_spans(evidence, embedder)
+    parts, results = sentences(claim), []
+    for part in parts:
+        if why := _unreadable(part, embedder):
+            results.append(_bad_data(policy, f"claim: {why}", notes))
+        else:
+            rows = embedder.encode([part, *spans])
+            results.append(_verdict(policy, rows[0], rows[1:], notes, (part, spans), oracle))
     # Of equally severe sentences, the one with the most unsupported mass speaks.
     worst = max(
-        range(len(results)),
+        range(len(parts)),
         key=lambda i: (SEVERITY[results[i]["verdict"]], results[i]["hallucination_energy"], -i),
     )
     if len(parts) > 1:
@@ -165,8 +145,7 @@ def sentences(text: str) -> list[str]:
             found.append(piece)
         elif piece:
             found[-1] = f"{found[-1]} {piece}"
-    # A text of one sentence is judged as given, so that no check of its characters is passed by.
-    return found if len(found) > 1 else [text]
+    return found
 
 
 # -- measuring and deciding ----------------------------------------------------------------------
@@ -181,58 +160,32 @@ def _policy(regime: Policy | str, tau_accept: float | None) -> Policy:
         return FIXED["strict"]
     if regime not in ("adaptive", "fixed"):
         raise GateError(f"regime: got {regime!r:.60}; allowed: adaptive, fixed, or a Policy")
-    tau = rounded(math.nan if tau_accept is None else tau_accept)
-    if math.isnan(tau):
-        raise GateError(
-            f"tau_accept: got {tau_accept!r:.60}; allowed: a finite number, or a Policy as regime"
-        )
-    label = f"tau{tau:g}".replace(".", "_").replace("+", "")
-    measure = "energy_gap" if regime == "adaptive" else "energy"
+    if tau_accept is None or not math.isfinite(tau_accept):
+        raise GateError(f"tau_accept: got {tau_accept!r}; allowed: a finite number, or a Policy as regime")
+    label = f"tau{rounded(tau_accept):g}".replace(".", "_").replace("+", "")
+    if regime == "fixed":
+        return Policy(kind="fixed", label=label, tau_accept=tau_accept, measure="energy")
     # A bare threshold was learnt by the caller, who knows where.
-    about = {"domain": "the caller's", "model": "the caller's"} if regime == "adaptive" else {}
-    return Policy.model_validate(
-        {"kind": regime, "label": label, "tau_accept": tau, "measure": measure} | about
-    )
+    here = "the caller's"
+    return Policy(kind="adaptive", label=label, tau_accept=tau_accept, domain=here, model=here)
 
 
-def _measured(
-    claim: ArrayLike, spans: ArrayLike, policy: Policy, oracle: Oracle | Sequence[Oracle] | None
-) -> Gap:
-    gap = energy_gap(claim, spans, policy.top_k, policy.rank_r, policy.oracle if oracle is None else oracle)
-    if not gap.claim.used:
-        raise GateError("there is no evidence")
-    return gap
-
-
-def _evaluated(
-    claim: str,
-    spans: Sequence[str],
-    embedder: Embedder,
+def _verdict(
     policy: Policy,
-    reasons: Sequence[str],
-    oracle: Oracle | Sequence[Oracle] | None,
-) -> dict[str, Any]:
-    try:
-        if why := _unreadable(unread_by(embedder, [claim])[0]):
-            raise GateError(f"claim: {why}")
-        if not _has_word(claim):
-            raise GateError("claim: no words")
-        vectors = embedder.encode([claim, *spans])
-        gap = _measured(vectors[0], vectors[1:], policy, oracle)
-    except ModelMissingError:
-        raise
-    except GateError as error:
-        return _bad_data(policy, str(error), reasons)
-    return _decided(policy, gap, None, (claim, spans), reasons)
-
-
-def _decided(
-    policy: Policy,
-    gap: Gap,
-    given: float | None,
-    texts: tuple[str, Sequence[str]] | None,
+    claim: ArrayLike,
+    spans: ArrayLike,
     notes: Sequence[str],
+    texts: tuple[str, Sequence[str]] | None,
+    oracle: Oracle | Sequence[Oracle] | None,
+    given: float | None = None,
 ) -> dict[str, Any]:
+    """Return the verdict on vectors; a ``given`` gap takes the place of the measured one."""
+    try:
+        gap = gap_of(claim, spans, policy.top_k, policy.rank_r, policy.oracle if oracle is None else oracle)
+    except (TypeError, ValueError) as error:  # GateError is one
+        return _bad_data(policy, str(error), notes)
+    if not gap.claim.used:
+        return _bad_data(policy, "there is no evidence", notes)
     energy, own_gap = rounded(gap.claim.energy), rounded(gap.energy_gap)
     used_gap = own_gap if given is None else rounded(given)
     if not -1.0 <= used_gap <= 1.0:
@@ -240,33 +193,33 @@ def _decided(
     value = used_gap if policy.measure == "energy_gap" else energy
     verdict = policy.decide(value)
     modes = _failure_modes(gap, value, policy)
-    checks = run_checks(texts[0], texts[1], _scores(gap, len(texts[1]))) if texts is not None else ()
+    checks = () if texts is None else run_checks(*texts, _scores(gap, len(texts[1])))
     fired = [check for check in checks if check.fired]
+    responses = {mode["response"] for mode in modes}
+    verdicts = [verdict, *(check.severity for check in fired), *(v for v in SEVERITY if v in responses)]
+    if "fallback" in responses:
+        verdicts.append(FIXED["strict"].decide(energy))
     where = {"accept": "within", "review": "in the review band above", "reject": "above"}[verdict]
-    reasons = [
-        f"{policy.measure} {value:g} is {where} {policy.tau_accept:g} ({policy.name})",
-        *notes,
-        *(f"{mode['name']} ({mode['response']}): {mode['explanation']}" for mode in modes),
-        *([f"the gap was given; measured here it is {own_gap:g}"] if used_gap != own_gap else []),
-        *(f"{check.name}: {check.explanation}" for check in fired),
-    ]
-    collapsed = any(mode["response"] == "fallback" for mode in modes)
-    by_modes = [level for level in SEVERITY if any(mode["response"] == level for mode in modes)]
-    by_fallback = [FIXED["strict"].decide(energy)] if collapsed else []
     return {
-        "verdict": severest(verdict, *by_modes, *by_fallback, *(check.severity for check in fired)),
+        "verdict": severest(*verdicts),
         "hallucination_energy": energy,
         "energy_gap": used_gap,
-        "policy_applied": FIXED["strict"].name if collapsed else policy.name,
+        "policy_applied": FIXED["strict"].name if "fallback" in responses else policy.name,
         "oracle_energy": rounded(gap.oracle_energy),
         "oracle_spread": rounded(gap.oracle_spread),
-        "reasons": reasons,
+        "reasons": [
+            f"{policy.measure} {value:g} is {where} {policy.tau_accept:g} ({policy.name})",
+            *notes,
+            *(f"{mode['name']} ({mode['response']}): {mode['explanation']}" for mode in modes),
+            *([f"the gap was given; measured here it is {own_gap:g}"] if used_gap != own_gap else []),
+            *(f"{check.name}: {check.explanation}" for check in fired),
+        ],
         "checks": [check._asdict() | {"found": list(check.found)} for check in checks],
         "failure_modes": modes,
     }
 
 
-def _bad_data(policy: Policy, why: str, reasons: Sequence[str]) -> dict[str, Any]:
+def _bad_data(policy: Policy, why: str, notes: Sequence[str]) -> dict[str, Any]:
     return {
         "verdict": "reject",
         "hallucination_energy": 1.0,
@@ -274,7 +227,7 @@ def _bad_data(policy: Policy, why: str, reasons: Sequence[str]) -> dict[str, Any
         "policy_applied": policy.name,
         "oracle_energy": 0.0,
         "oracle_spread": 0.0,
-        "reasons": [f"bad data: {why}", *reasons],
+        "reasons": [f"bad data: {why}", *notes],
         "checks": [],
         "failure_modes": [],
     }
@@ -282,22 +235,21 @@ def _bad_data(policy: Policy, why: str, reasons: Sequence[str]) -> dict[str, Any
 
 def _failure_modes(gap: Gap, value: float, policy: Policy) -> list[dict[str, str]]:
     """Return the rows of the source's table that apply, in its order."""
-    found = []
-    if not value <= policy.tau_accept:
-        verdict = "review" if policy.decide(value) == "review" else "reject"
+    rows: list[tuple[str, str, str]] = []
+    if (verdict := policy.decide(value)) != "accept":
         told = f"{value:g} of the claim is left unexplained, allowed are {policy.tau_accept:g}"
-        found.append(("semantic_overreach", verdict, told))
+        rows.append(("semantic_overreach", verdict, told))
     if policy.strict and (why := _laundered(gap)):
-        found.append(("provenance_failure", "reject", why))
+        rows.append(("provenance_failure", "reject", why))
     if gap.exhausted:
         told = f"the evidence leaves {gap.oracle_energy:g} of its own oracle unexplained, more than {EXHAUSTED:g}"
-        found.append(("evidence_exhaustion", "flag", told))
-    if not gap.claim.identity_error <= _COLLAPSED:
+        rows.append(("evidence_exhaustion", "flag", told))
+    if gap.claim.identity_error > _COLLAPSED:
         told = (
             f"explained and unexplained part miss 1 by {gap.claim.identity_error:g}, more than {_COLLAPSED:g}"
         )
-        found.append(("embedding_collapse", "fallback", told))
-    return [dict(zip(("name", "response", "explanation"), row, strict=True)) for row in found]
+        rows.append(("embedding_collapse", "fallback", told))
+    return [dict(zip(("name", "response", "explanation"), row, strict=True)) for row in rows]
 
 
 def _laundered(gap: Gap) -> str:
@@ -315,47 +267,20 @@ def _laundered(gap: Gap) -> str:
 
 
 def _scores(gap: Gap, count: int) -> list[float]:
-    scores = [_UNUSED] * count
-    for index, score in zip(gap.claim.used, gap.claim.scores, strict=True):
-        scores[index] = score
-    return scores
+    scores = dict(zip(gap.claim.used, gap.claim.scores, strict=True))
+    return [scores.get(i, _UNUSED) for i in range(count)]
 
 
-# -- texts that readers and the model can read ---------------------------------------------------
+# -- texts that the model can read ---------------------------------------------------------------
 
 
-def _readable(claim: Any, evidence: Any) -> tuple[str, list[str]]:
-    """Return both without invisible marks; raise GateError for texts that readers see otherwise than the model."""
-    if isinstance(evidence, str | bytes) or not isinstance(evidence, Sequence | np.ndarray):
-        raise GateError(f"evidence: no list of texts but {type(evidence).__name__}")
-    texts = [_without_marks("claim", claim)]
-    texts += [_without_marks(f"evidence {i}", span) for i, span in enumerate(evidence)]
-    if not _has_word(texts[0]):
-        raise GateError("claim: no words")
-    return texts[0], texts[1:]
-
-
-def _without_marks(where: str, text: object) -> str:
-    if not isinstance(text, str):
-        raise GateError(f"{where}: no text but {type(text).__name__}")
-    if len(text) > LONGEST_CLAIM:
-        raise GateError(f"{where}: {len(text)} characters, more than the {LONGEST_CLAIM} that can be judged")
-    if text.isascii() and text.isprintable():
-        return text
-    text = text.translate(_MARKS)
-    for character in set(text.replace("\r\n", "\n")):  # a carriage return alone hides the text before it
-        unseen = unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs", "Cn")
-        if character in _BLANK or (unseen and character not in _JOINERS | {"\t", "\n"}):
-            raise GateError(f"{where}: a character that no reader sees, U+{ord(character):04X}")
-    return text
-
-
-def _readable_spans(evidence: Sequence[str], embedder: Embedder, reasons: list[str]) -> list[str]:
-    """Return the spans that can be judged, long ones in sentences; what is split or left out goes to ``reasons``."""
+def _readable_spans(evidence: Sequence[str], embedder: Embedder) -> tuple[list[str], list[str]]:
+    """Return the spans that can be judged, long ones in sentences, and notes on what is split or left out."""
     texts = [text for text in evidence if _has_word(text)]  # a table cell may have only a dash
     spans: list[str] = []
     split = unknown = 0
-    for text, unread in zip(texts, unread_by(embedder, texts), strict=True):
+    for text in texts:
+        unread = unread_by(embedder, text)
         if unread.share > _MOST_UNKNOWN:
             unknown += 1
         elif unread.rest:
@@ -368,14 +293,13 @@ def _readable_spans(evidence: Sequence[str], embedder: Embedder, reasons: list[s
         "evidence texts of words that the model does not know, left out": unknown,
         "evidence texts without a word, left out": len(evidence) - len(texts),
     }
-    reasons += [f"{count} {what}" for what, count in told.items() if count]
-    return spans
+    return spans, [f"{count} {what}" for what, count in told.items() if count]
 
 
 def _parts(sentence: str, embedder: Embedder) -> list[str]:
     """Return parts that the model reads whole."""
     parts = []
-    while (rest := unread_by(embedder, [sentence])[0].rest) and len(rest) < len(sentence):
+    while (rest := unread_by(embedder, sentence).rest) and len(rest) < len(sentence):
         end = len(sentence) - len(rest)
         # The window may end inside a word, which then belongs to the next part.
         end = sentence.rfind(" ", 0, end + 1) if " " in sentence[: end + 1].strip() else end
@@ -384,12 +308,13 @@ def _parts(sentence: str, embedder: Embedder) -> list[str]:
     return [*parts, sentence]
 
 
-def _unreadable(unread: Unread) -> str:
-    """Return the reason why a claim with these unread parts can't be judged, or an empty string."""
+def _unreadable(claim: str, embedder: Embedder) -> str:
+    """Return the reason why a claim can't be judged, or an empty string."""
+    if not _has_word(claim):
+        return "no words"
+    unread = unread_by(embedder, claim)
     for word in unread.words:
-        # Decorative signs change nothing; a sign may contain letters: ℃.
-        spelled = unicodedata.normalize("NFKC", word)
-        if any(char.isalnum() or unicodedata.category(char) in ("Sm", "Sc") for char in spelled):
+        if _has_word(unicodedata.normalize("NFKC", word)):  # decorative signs change nothing, but ℃ is a word
             return f"a word that the model does not know: {word!r:.80}"
     if unread.share > _MOST_UNKNOWN:
         return f"signs that the model does not know make up {unread.share:.0%} of it"

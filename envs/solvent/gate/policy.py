@@ -19,25 +19,21 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, NonNegativeInt, PositiveInt, model_validator
 
 from solvent.files import RECORD, read_records
 from solvent.gate.energy import RANK_R, TOP_K, GateError
 
 __all__ = [
     "ANY", "DECIMALS", "FIXED", "SEVERITY", "Policy", "Verdict", "apply_adaptive_policy_gap", "load_policies",
-    "policy_named", "review_limit", "rounded", "severest",
+    "next_versions", "policy_named", "review_limit", "rounded", "severest",
 ]  # fmt: skip
 
 Verdict = Literal["accept", "review", "reject"]
-Text = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$")]
-Label = Annotated[str, Field(max_length=80, pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$")]
-Count = Annotated[int, Field(ge=1, le=10**6)]
-Sha256 = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
 
 DECIMALS = 6
 """Decimals of every number that is compared or stored."""
@@ -53,11 +49,7 @@ SEVERITY: Mapping[Verdict, int] = MappingProxyType({"accept": 0, "review": 1, "r
 
 def rounded(value: float) -> float:
     """Return ``value`` to 6 decimals, without a negative zero; NaN if it is not a finite number."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
-    return round(number, DECIMALS) + 0.0 if math.isfinite(number) else math.nan
+    return round(value, DECIMALS) + 0.0 if math.isfinite(value) else math.nan
 
 
 def review_limit(tau_accept: float) -> float:
@@ -86,6 +78,9 @@ def _decide(measured: float, tau_accept: float, tau_review: float) -> Verdict:
     return "review" if value <= rounded(tau_review) else "reject"
 
 
+Threshold = Annotated[float, AfterValidator(rounded)]
+
+
 class Policy(BaseModel):
     """Two thresholds and their origin.
 
@@ -102,8 +97,7 @@ class Policy(BaseModel):
         oracle: oracle of the gap, ``first`` (the source's) or ``medoid``.
         top_k: spans of the measurement.
         rank_r: directions of the measurement.
-        calibration_sha256: hash of what it was learnt from.
-        calibration_count: size of what it was learnt from.
+        calibration_count: number of values that it was learnt from.
         promise: how many unsupported claims of which kind may pass, in words.
         failed: items of the validation checklist that the calibration set fails.
         strict: whether the failure mode "low energy under a strict policy" applies.
@@ -112,35 +106,21 @@ class Policy(BaseModel):
     model_config = RECORD
 
     kind: Literal["fixed", "adaptive", "oracle"]
-    label: Label
-    version: Count = 1
-    tau_accept: float
-    tau_review: float
+    label: Annotated[str, Field(max_length=80, pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$")]
+    version: PositiveInt = 1
+    tau_accept: Threshold
+    tau_review: Threshold = Field(default_factory=lambda given: rounded(review_limit(given["tau_accept"])))
     measure: Literal["energy", "energy_gap"] = "energy_gap"
-    domain: Text = ANY
-    model: Text = ANY
-    model_fingerprint: Sha256 = ""
+    domain: str = ANY
+    model: str = ANY
+    model_fingerprint: str = ""
     oracle: Literal["first", "medoid"] = "first"
-    top_k: Count = TOP_K
-    rank_r: Count = RANK_R
-    calibration_sha256: Sha256 = ""
-    calibration_count: Annotated[int, Field(ge=0)] = 0
-    promise: Annotated[str, Field(max_length=500)] = ""
+    top_k: PositiveInt = TOP_K
+    rank_r: PositiveInt = RANK_R
+    calibration_count: NonNegativeInt = 0
+    promise: str = ""
     failed: tuple[str, ...] = ()
     strict: bool = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_thresholds(cls, given: Any) -> Any:
-        """Round the thresholds; without ``tau_review`` the source's band applies."""
-        if not isinstance(given, dict) or not isinstance(given.get("tau_accept"), int | float):
-            return given
-        tau = rounded(given["tau_accept"])
-        limit = given.get("tau_review")
-        return given | {
-            "tau_accept": tau,
-            "tau_review": rounded(review_limit(tau) if limit is None else limit),
-        }
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -155,38 +135,23 @@ class Policy(BaseModel):
         """The name with its version, such as ``adaptive.P10.v1``."""
         return f"{self.kind}.{self.label}.v{self.version}"
 
-    @property
-    def setting(self) -> tuple[str, str, str, int, int]:
-        """Domain, model, oracle, spans and directions; only values of one setting can be compared."""
-        return self.domain, self.model_fingerprint, self.oracle, self.top_k, self.rank_r
-
     def decide(self, measured: float) -> Verdict:
         """Return the verdict on a value of this policy's ``measure``; a value that is not finite gives a reject."""
         return _decide(measured, self.tau_accept, self.tau_review)
 
-    def usable(
-        self, *, domain: str | None = None, model: str | None = None, override: bool = False
-    ) -> tuple[str, ...]:
-        """Return notes on using this policy here, for the verdict's reasons; None means not stated.
+    def check_use(self, *, domain: str | None = None, model: str | None = None) -> None:
+        """Raise GateError if a learnt policy is used on another domain or with another model; None is not checked.
 
-        With ``override`` a mismatch is a note instead of an error. ``model`` is a name or a fingerprint.
-
-        Raises:
-            GateError: the policy was learnt on another domain or with another model.
+        ``model`` is a name or a fingerprint.
         """
         if self.kind == "fixed":
-            return ()
-        own_model = model if model in (self.model, self.model_fingerprint) else self.model
-        notes = []
-        for what, own, here in (("domain", self.domain, domain), ("model", own_model, model)):
-            if here is None:
-                notes.append(f"policy {self.name} was learnt on the {what} {own!r}; the caller named none")
-            elif own != here:
-                said = f"policy {self.name}: {what} {own!r} was calibrated, {here!r} is used"
-                if not override:
-                    raise GateError(f"{said}; allowed: its own, or override=True")
-                notes.append(f"{said}, by override")
-        return tuple(notes)
+            return
+        if domain not in (None, self.domain):
+            raise GateError(f"domain: got {domain!r}; allowed: {self.domain!r}, where {self.name} was learnt")
+        if model not in (None, self.model, self.model_fingerprint):
+            raise GateError(
+                f"model: got {model!r}; allowed: {self.model!r}, with which {self.name} was learnt"
+            )
 
 
 def load_policies(path: str | os.PathLike[str]) -> dict[str, Policy]:
@@ -194,18 +159,16 @@ def load_policies(path: str | os.PathLike[str]) -> dict[str, Policy]:
 
     Raises:
         InputError: the file can't be read, or a line is not a policy.
-        GateError: a name stands in it twice, or it is empty.
     """
-    found: dict[str, Policy] = {}
-    for policy in read_records(path, Policy):
-        if policy.name in found:
-            raise GateError(f"{path}: holds {policy.name} twice; allowed: one policy per name and version")
-        found[policy.name] = policy
-    if not found:
-        raise GateError(
-            f"{path}: holds no policy; allowed: what `solvent gate policy` or `sweep` has written"
-        )
-    return found
+    return {policy.name: policy for policy in read_records(path, Policy)}
+
+
+def next_versions(policies: Iterable[Policy], known: Mapping[str, Policy]) -> list[Policy]:
+    """Return the policies, each with the version after the last of its kind and label among ``known``."""
+    latest = {
+        (one.kind, one.label): one.version for one in sorted(known.values(), key=lambda one: one.version)
+    }
+    return [one.model_copy(update={"version": latest.get((one.kind, one.label), 0) + 1}) for one in policies]
 
 
 def policy_named(name: str, policies: Mapping[str, Policy]) -> Policy:
@@ -222,17 +185,10 @@ def policy_named(name: str, policies: Mapping[str, Policy]) -> Policy:
     return max(found, key=lambda policy: policy.version)
 
 
-def _fixed(label: str, tau: float, *, strict: bool = False) -> Policy:
-    return Policy.model_validate(
-        {"kind": "fixed", "label": label, "tau_accept": tau, "measure": "energy", "strict": strict}
-    )
-
-
 FIXED: Mapping[str, Policy] = MappingProxyType(
     {
-        "editorial": _fixed("editorial", 0.50),
-        "standard": _fixed("standard", 0.40),
-        "strict": _fixed("strict", 0.30, strict=True),
+        label: Policy(kind="fixed", label=label, tau_accept=tau, measure="energy", strict=label == "strict")
+        for label, tau in (("editorial", 0.50), ("standard", 0.40), ("strict", 0.30))
     }
 )
 """The fixed policies by label, on the energy itself. ``strict`` is the source's; the others are ours, between it and

@@ -4,12 +4,12 @@ A folder holds two files of JSON lines: ``verdicts.jsonl``, a line per claim jud
 ``decisions.jsonl``, a line per decided review. A decision is final: whoever comes second is told the first one.
 
 *Learning*: a declined review is a claim that must not pass. The threshold is the largest that is sure, to 95 %, to let
-at most a budget of such claims pass (``calibration.control_threshold``). Reviews that a check sent don't count for it,
-because no threshold would let them pass; they count for the check.
+at most a budget of such claims pass (``calibration.control_threshold``). Reviews that a check sent don't count,
+because no threshold would let them pass.
 
-*Asking*: ``waiting(by_influence=True)`` puts first the review whose decision could move that threshold most, by
-``|tau(D + x) - tau(D)|`` for the declined values D and its own value x; accepting it moves nothing. While there are too
-few declined reviews for a threshold, the one nearest to the policy's own threshold comes first.
+*Asking*: ``waiting`` puts first the review whose decision could move that threshold most, by ``|tau(D + x) - tau(D)|``
+for the declined values D and its own value x; accepting it moves nothing. While there are too few declined reviews for
+a threshold, the one nearest to the policy's own threshold comes first.
 
 *Drift*: if nothing has changed, the number of ``n`` new claims up to the k-th smallest of N old gaps is
 beta-binomial(n, k, N + 1 - k), whatever the gaps' distribution is. A window outside of its limits has drifted.
@@ -25,14 +25,14 @@ import datetime
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
-from solvent.files import RECORD, append_records, locked, now, read_records
+from solvent.files import RECORD, append_records, first_problem, locked, now, read_records
 from solvent.gate.calibration import (
     CONFIDENCE,
     control_threshold,
@@ -40,17 +40,20 @@ from solvent.gate.calibration import (
     label_of,
     percentile_thresholds,
     rank_of,
-    sample_sha256,
 )  # fmt: skip
 from solvent.gate.data import Sample
 from solvent.gate.embedding import Embedder
 from solvent.gate.energy import GateError
 from solvent.gate.gate import evaluate_text
-from solvent.gate.policy import ANY, Policy, Verdict
+from solvent.gate.policy import Policy, Verdict
 
-__all__ = ["DecidedError", "Decision", "Judged", "Learnt", "Reviews", "Window", "drift", "judge", "learn"]
+__all__ = ["BUDGET", "DecidedError", "Decision", "Judged", "Reviews", "Window", "drift", "judge", "learn"]
 
-Text = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"\S")]
+Text = Annotated[str, Field(max_length=2000, pattern=r"\S")]
+BUDGET = 0.05
+"""Share of declined claims that may pass a learnt threshold, by default."""
+WINDOW = 100
+"""Claims in a window of drift."""
 LEVEL = 0.05
 
 
@@ -121,16 +124,14 @@ def judge(
     policy: Policy,
     *,
     domain: str,
-    on_progress: Callable[[int], None] = lambda _: None,
 ) -> list[Judged]:
     """Judge claims under a policy; the id of a verdict depends on policy, domain, claim and evidence alone."""
     found = []
-    for number, sample in enumerate(samples, 1):
-        result = evaluate_text(sample.claim, sample.evidence, embedder, policy, domain=domain)
+    for sample in samples:
         key = "\0".join((policy.name, domain, sample.claim, *sample.evidence))
         found.append(
             Judged(
-                id=hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:12],
+                id=hashlib.sha256(key.encode()).hexdigest()[:12],
                 claim_id=sample.id,
                 claim=sample.claim,
                 evidence=sample.evidence,
@@ -140,10 +141,9 @@ def judge(
                 model_fingerprint=embedder.fingerprint,
                 judged_at=now(),
                 policy=policy,
-                **result,
+                **evaluate_text(sample.claim, sample.evidence, embedder, policy, domain=domain),
             )
         )
-        on_progress(number)
     return found
 
 
@@ -158,40 +158,35 @@ class Reviews:
         """Append verdicts; those with an id that is there already are left out."""
         self.folder.mkdir(parents=True, exist_ok=True)
         known = {row.id for row in self.verdicts()}
-        fresh = {row.id: row for row in judged if row.id not in known}
-        append_records(self._verdicts, fresh.values())
+        append_records(self._verdicts, {row.id: row for row in judged if row.id not in known}.values())
 
     def verdicts(self) -> list[Judged]:
         """Return all verdicts, oldest first."""
-        return list(read_records(self._verdicts, Judged)) if self._verdicts.exists() else []
+        rows = read_records(self._verdicts, Judged) if self._verdicts.exists() else ()
+        return list({row.id: row for row in rows}.values())
 
     def decisions(self) -> dict[str, Decision]:
         """Return the decisions by the id of their verdict."""
-        if not self._decisions.exists():
-            return {}
-        return {row.id: row for row in read_records(self._decisions, Decision)}
+        rows = read_records(self._decisions, Decision) if self._decisions.exists() else ()
+        return {row.id: row for row in rows}
 
-    def waiting(self, *, by_influence: bool = False, budget: float = 0.05) -> list[Judged]:
-        """Return the undecided reviews, oldest first or those first that would move the threshold most."""
-        decided, seen = self.decisions(), {row.id: row for row in self.verdicts()}
-        rows = [row for row in seen.values() if row.verdict == "review" and row.id not in decided]
-        if not by_influence:
-            return rows
+    def waiting(self) -> list[Judged]:
+        """Return the undecided reviews, those first that would move the threshold most."""
+        decisions, rows = self.decisions(), self.verdicts()
         declined = [
-            row.compared for row in seen.values() if row.id in decided and decided[row.id].choice == "decline"
+            row.compared for row in rows if row.id in decisions and decisions[row.id].choice == "decline"
         ]
-        in_force = control_threshold(declined, budget) if len(declined) >= fewest_negatives(budget) else None
+        tau = control_threshold(declined, BUDGET) if len(declined) >= fewest_negatives(BUDGET) else None
 
         def influence(row: Judged) -> tuple[float, float]:
             """How far declining it moves the threshold, then how near it is to the policy's own."""
             if row.fired or not row.is_measured:
                 return -1.0, 0.0
-            nearness = -abs(row.compared - row.policy.tau_accept)
-            if in_force is None:
-                return 0.0, nearness
-            return abs(control_threshold([*declined, row.compared], budget) - in_force), nearness
+            moved = 0.0 if tau is None else abs(control_threshold([*declined, row.compared], BUDGET) - tau)
+            return moved, -abs(row.compared - row.policy.tau_accept)
 
-        return sorted(rows, key=influence, reverse=True)
+        undecided = [row for row in rows if row.verdict == "review" and row.id not in decisions]
+        return sorted(undecided, key=influence, reverse=True)
 
     def find(self, key: str) -> Judged:
         """Return the verdict with this id, or whose id begins so.
@@ -199,30 +194,29 @@ class Reviews:
         Raises:
             LookupError: there is none, or more than one.
         """
-        found = {row.id: row for row in self.verdicts() if key and row.id.startswith(key)}
+        found = [row for row in self.verdicts() if key and row.id.startswith(key)]
         if len(found) != 1:
             raise LookupError(
                 f"id: got {key!r:.60}, {len(found)} verdicts; allowed: an id in {self._verdicts}"
             )
-        (row,) = found.values()
-        return row
+        return found[0]
 
     def decide(self, key: str, choice: str, *, who: str, why: str) -> Decision:
         """Record a decision on a review.
 
         Raises:
             DecidedError: somebody was first.
-            GateError: the verdict is no review, or the choice is unknown.
+            GateError: the verdict is no review, the choice is unknown, or who or why is empty.
             LookupError: as in ``find``.
         """
         row = self.find(key)
         if row.verdict != "review":
             raise GateError(f"{row.id}: its verdict is {row.verdict}; allowed: a review")
-        if choice not in ("accept", "decline"):
-            raise GateError(f"choice: got {choice!r:.60}; allowed: accept, decline")
-        if not who.strip() or not why.strip():
-            raise GateError("who, why: got nothing; allowed: who decides, and a reason")
-        made = Decision(id=row.id, choice=choice, who=who, why=why, decided_at=now())  # type: ignore[arg-type]
+        fields = {"id": row.id, "choice": choice, "who": who, "why": why, "decided_at": now()}
+        try:
+            made = Decision.model_validate(fields)
+        except ValidationError as error:
+            raise GateError(first_problem(error)) from None
         with locked(self.folder / ".deciding.lock", 10.0):  # between what is read and what is appended
             if earlier := self.decisions().get(row.id):
                 raise DecidedError(earlier)
@@ -230,85 +224,51 @@ class Reviews:
         return made
 
 
-# -- learning ------------------------------------------------------------------------------------
-
-
-class Learnt(NamedTuple):
-    """What decided reviews teach.
-
-    Attributes:
-        policy: the policy with the learnt threshold; None if the declined reviews are too few for the budget.
-        accepted, declined: how many reviews of each decision there are, and how many the threshold accepts.
-        fewest: number of declined reviews that the budget needs.
-        alarms: by check, how many reviews it sent, and how many of these people accepted: its false alarms.
-    """
-
-    policy: Policy | None
-    accepted: tuple[int, int]
-    declined: tuple[int, int]
-    fewest: int
-    alarms: dict[str, tuple[int, int]]
-
-
-def learn(rows: Sequence[Judged], decisions: dict[str, Decision], budget: float = 0.05) -> Learnt:
-    """Learn from decided reviews of one policy, by a budget for declined claims that may pass.
+def learn(rows: Sequence[Judged], decisions: dict[str, Decision], budget: float = BUDGET) -> Policy:
+    """Return the policy learnt from decided reviews of one policy, by a budget for declined claims that may pass.
 
     Raises:
-        GateError: no review is decided, they come from several policies or domains, or the budget is not a share.
+        GateError: no review is decided, they come from several policies or domains, the declined ones are too few for
+            the budget, or the budget is not a share.
     """
     decided = [row for row in rows if row.id in decisions]
     settings = {(row.policy.name, row.domain, row.model): row for row in decided}
     if len(settings) != 1:
         got = ", ".join(sorted(f"{name} on {domain}" for name, domain, _ in settings)) or "none decided"
         raise GateError(f"reviews: got {got:.200}; allowed: decided ones of one policy on one domain")
-    (base,) = settings.values()
-    fewest = fewest_negatives(budget)
+    ((name, domain, model),) = settings
     chosen = [row for row in decided if row.is_measured and not row.fired]
-    values = {
-        choice: [row.compared for row in chosen if decisions[row.id].choice == choice]
-        for choice in ("accept", "decline")
-    }
-    policy = _learnt(base, values["decline"], budget) if len(values["decline"]) >= fewest else None
-    tau = -2.0 if policy is None else policy.tau_accept  # below any value
-    alarms = {}
-    for name in sorted({name for row in decided for name in row.fired}):
-        sent = [decisions[row.id].choice for row in decided if name in row.fired]
-        alarms[name] = (len(sent), sent.count("accept"))
-    passed = [(len(some), sum(value <= tau for value in some)) for some in values.values()]
-    return Learnt(policy, passed[0], passed[1], fewest, alarms)
-
-
-def _learnt(base: Judged, declined: Sequence[float], budget: float) -> Policy:
-    """Return the policy of a learnt threshold; one that was itself learnt from reviews gets the next version."""
-    own, label = base.policy, f"{label_of('FA', 100.0 * budget)}.reviews"
-    fields: dict[str, Any] = {
-        "kind": "adaptive",
-        "label": label,
-        "version": own.version + 1 if own.label == label else 1,
-        "tau_accept": control_threshold(declined, budget),
-        "domain": base.domain if base.domain != ANY else base.policy.domain,
-        "model": base.model,
-        "model_fingerprint": base.model_fingerprint,
-        "calibration_sha256": sample_sha256(declined),
-        "calibration_count": len(declined),
-        "promise": f"Of reviews like those of {own.name}, at most {budget:.1%} of what people decline pass"
-        f" ({CONFIDENCE:.0%} sure, learnt from {len(declined)}). No promise outside of its review band.",
-    }
-    kept = {name: getattr(own, name) for name in ("measure", "oracle", "top_k", "rank_r", "strict")}
-    return Policy.model_validate(fields | kept)
-
-
-# -- drift ---------------------------------------------------------------------------------------
+    declined = [row.compared for row in chosen if decisions[row.id].choice == "decline"]
+    accepted = [row.compared for row in chosen if decisions[row.id].choice == "accept"]
+    tau = control_threshold(declined, budget)
+    own = decided[0].policy
+    kept = {key: getattr(own, key) for key in ("measure", "oracle", "top_k", "rank_r", "strict")}
+    return Policy(
+        kind="adaptive",
+        label=f"{label_of('FA', 100.0 * budget)}.reviews",
+        tau_accept=tau,
+        domain=domain,
+        model=model,
+        model_fingerprint=decided[0].model_fingerprint,
+        calibration_count=len(declined),
+        promise=f"Of reviews like those of {name}, at most {budget:.1%} of what people decline pass"
+        f" ({CONFIDENCE:.0%} sure, learnt from {len(declined)}). Of {len(accepted)} that people accepted"
+        f" {sum(value <= tau for value in accepted)} pass. No promise outside of its review band.",
+        **kept,
+    )
 
 
 class Window(NamedTuple):
-    """One percentile in a window of ``size`` claims: the claims up to ``reference``, and their limits."""
+    """A window of claims against a percentile policy.
+
+    Attributes:
+        begin: when its first claim was judged.
+        threshold: the threshold that these claims would give.
+        accepted: claims up to the policy's threshold.
+        low, high: limits of that number if nothing has changed.
+    """
 
     begin: datetime.datetime
-    end: datetime.datetime
-    size: int
-    percentile: float
-    reference: float
     threshold: float
     accepted: int
     low: int
@@ -320,48 +280,38 @@ class Window(NamedTuple):
         return not self.low <= self.accepted <= self.high
 
 
-def drift(rows: Sequence[Judged], policies: Sequence[Policy] = (), *, size: int = 100) -> list[Window]:
-    """Compare windows of ``size`` consecutive claims with the thresholds of percentile policies, level 5 % in all.
+def drift(rows: Sequence[Judged], policy: Policy) -> list[Window]:
+    """Compare windows of 100 consecutive claims with the threshold of a percentile policy, level 5 % in all.
 
-    A claim that was judged under several policies counts once, and bad data don't count. Without policies the first
-    window is the reference, with the source's percentiles.
+    A claim that was judged under several policies counts once, and bad data don't count.
 
     Raises:
-        GateError: the claims fill no window, or they were measured in different ways.
+        GateError: the policy is of no percentile, the claims fill no window, or they were measured in another way.
     """
-    seen = {(row.claim, row.evidence): row for row in rows if row.is_measured}
-    chosen = list(seen.values())
-    settings = {policy.setting for policy in policies} | {
-        (row.domain, row.model_fingerprint, *row.policy.setting[2:]) for row in chosen
-    }
-    if len(settings) > 1:
-        raise GateError(
-            "verdicts: measured in different ways; allowed: one domain, model, oracle, top_k and rank_r"
-        )
-    windows = [chosen[at : at + size] for at in range(0, len(chosen) - size + 1, size)]
-    reference = {
-        float(match[1].replace("_", ".")): (policy.tau_accept, policy.calibration_count)
-        for policy in policies
-        if (match := re.fullmatch(r"P(\d+(?:_\d+)?)", policy.label)) and policy.calibration_count
-    }
-    if not reference and windows:
-        taus = percentile_thresholds([row.energy_gap for row in windows.pop(0)])
-        reference = {p: (tau, size) for p, tau in taus.items()}
-    if not windows:
-        raise GateError(
-            f"verdicts: {len(chosen)} claims fill no window; allowed: {size} for each, and a reference"
-        )
-    level = LEVEL / (len(windows) * len(reference))
-    return [_compared(window, p, *reference[p], level) for window in windows for p in sorted(reference)]
-
-
-def _compared(window: Sequence[Judged], percentile: float, tau: float, count: int, level: float) -> Window:
     from scipy.stats import betabinom
 
-    gaps = np.array([row.energy_gap for row in window])
-    rank = rank_of(percentile, count)
-    low, high = betabinom.ppf([level / 2.0, 1.0 - level / 2.0], len(gaps), rank, count + 1 - rank)
-    own = percentile_thresholds(gaps, [percentile])[percentile]
-    accepted = int((gaps <= tau).sum())
-    begin, end = window[0].judged_at, window[-1].judged_at
-    return Window(begin, end, len(gaps), percentile, tau, own, accepted, int(low), int(high))
+    if not (percentile := re.fullmatch(r"P([\d_]+)", policy.label)):
+        raise GateError(f"policy: got {policy.name}; allowed: a percentile such as P10, learnt by a sweep")
+
+    def setting(one: Policy, domain: str, fingerprint: str) -> tuple[object, ...]:
+        return domain, fingerprint, one.oracle, one.top_k, one.rank_r
+
+    own = setting(policy, policy.domain, policy.model_fingerprint)
+    chosen = list({(row.claim, row.evidence): row for row in rows if row.is_measured}.values())
+    if any(setting(row.policy, row.domain, row.model_fingerprint) != own for row in chosen):
+        raise GateError(
+            f"verdicts: got some that were measured in another way; allowed: as for {policy.name}"
+        )
+    windows = [chosen[at : at + WINDOW] for at in range(0, len(chosen) - WINDOW + 1, WINDOW)]
+    if not windows:
+        raise GateError(f"verdicts: {len(chosen)} claims fill no window; allowed: {WINDOW} or more")
+    p, count = float(percentile[1].replace("_", ".")), policy.calibration_count
+    rank, tail = rank_of(p, count), 0.5 * LEVEL / len(windows)
+    low, high = map(int, betabinom.ppf([tail, 1.0 - tail], WINDOW, rank, count + 1 - rank))
+    found = []
+    for window in windows:
+        gaps = np.array([row.energy_gap for row in window])
+        (threshold,) = percentile_thresholds(gaps, [p]).values()
+        accepted = int((gaps <= policy.tau_accept).sum())
+        found.append(Window(window[0].judged_at, threshold, accepted, low, high))
+    return found

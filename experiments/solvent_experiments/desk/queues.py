@@ -122,7 +122,7 @@ class Reviews:
         self._verdicts, self.place = verdicts, str(verdicts.folder)
 
     def waiting(self) -> Sequence[Row]:
-        rows = self._verdicts.waiting(by_influence=True)
+        rows = self._verdicts.waiting()
         return [Row(row.id, row.claim_id, row.claim[:160]) for row in rows]
 
     def item(self, key: str) -> Item:

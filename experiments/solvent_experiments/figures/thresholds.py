@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from solvent.gate.calibration import Measured
-from solvent_experiments.figures.style import GREY, INK, OCHRE, TEAL, new_figure, save, styled
+from solvent_experiments.figures.style import GREY, INK, TEAL, new_figure, save, styled
 
 __all__ = ["draw_sweep"]
 
@@ -17,19 +15,13 @@ def draw_sweep(rows: Sequence[Measured], thresholds: Mapping[str, float], path: 
     """Draw the shares of claims up to each energy gap, with their own and with mismatched evidence."""
     series = {
         "own evidence": (TEAL, [row.energy_gap for row in rows]),
-        "other evidence of the same page": (
-            OCHRE,
-            [row.hard_gap for row in rows if row.hard_gap is not None],
-        ),
-        "evidence of another page": (GREY, [row.random_gap for row in rows if row.random_gap is not None]),
+        "evidence of another page": (GREY, [row.random_gap for row in rows]),
     }
     with styled():
         figure = new_figure(3.0)
         axes = figure.subplots()
         for name, (colour, gaps) in series.items():
-            if gaps:
-                shares = np.arange(1, len(gaps) + 1) / len(gaps)
-                axes.step(np.sort(gaps), shares, where="post", color=colour, label=f"{name} ({len(gaps)})")
+            axes.ecdf(gaps, color=colour, label=name)
         for place, (name, tau) in enumerate(thresholds.items()):
             axes.axvline(tau, color=INK, linewidth=0.6, linestyle=":")
             # Alternating heights, since thresholds may lie side by side.
