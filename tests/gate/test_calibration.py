@@ -11,7 +11,6 @@ from scipy.stats import binom
 from solvent.gate.calibration import (
     Measured,
     adaptive_policies,
-    budget_policy,
     checklist,
     control_threshold,
     fewest_negatives,
@@ -48,19 +47,26 @@ def test_a_threshold_is_a_value_that_accepts_its_share(values, percentile):
     assert (x <= tau).sum() >= percentile * len(x) / 100.0 - 1e-6
 
 
-@pytest.mark.parametrize(("values", "percentile"), [([], 1.0), ([[1.0]], 1.0), ([np.nan], 1.0), ([0.1], 0.0)])
-def test_what_is_no_sample_or_no_percentile_is_refused(values, percentile):
-    with pytest.raises(GateError):
-        percentile_thresholds(values, [percentile])
-
-
 def test_59_negatives_are_the_fewest_for_five_percent():
     assert fewest_negatives(0.05) == 59
     assert upper_bound(0, 59) <= 0.05 < upper_bound(0, 58)
-    with pytest.raises(GateError, match="59"):
-        control_threshold(np.arange(58) / 100.0, 0.05)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda: control_threshold(np.arange(58) / 100.0, 0.05),
+        lambda: fewest_negatives(1.0),
+        lambda: percentile_thresholds([]),
+        lambda: percentile_thresholds([np.nan]),
+        lambda: percentile_thresholds([0.1], [0.0]),
+        lambda: oracle_policy([0.1, 0.2], 0.0, **ABOUT),
+        lambda: oracle_policy([0.1], 2.0, **ABOUT),
+    ],
+)
+def test_samples_that_teach_nothing_are_refused(refused):
     with pytest.raises(GateError):
-        fewest_negatives(1.0)
+        refused()
 
 
 @given(st.integers(0, 30), st.integers(31, 300))
@@ -91,19 +97,6 @@ def test_an_oracle_policy_is_k_deviations_above_the_mean():
     assert (made.name, made.measure) == ("oracle.k2.v1", "energy")
     assert made.tau_accept == pytest.approx(0.001 + 2 * 0.001)
     assert made.tau_review == pytest.approx(0.001 + 2.5 * 0.001)
-    for k, some in ((0.0, energies), (np.inf, energies), (2.0, [0.1])):
-        with pytest.raises(GateError):
-            oracle_policy(some, k, **ABOUT)
-
-
-def test_a_budget_policy_promises_for_its_kind_alone():
-    rows = rows_of(np.full(200, 0.1), np.linspace(0.5, 1, 200))
-    made = budget_policy(rows, 0.05, **ABOUT)
-    assert made.name == "adaptive.FA5.random.v1"
-    assert made.calibration_count == 100
-    assert 0.5 < made.tau_accept < 0.55
-    assert "No promise for other evidence of the same page" in made.promise
-    assert budget_policy(rows[:100], 0.05, **ABOUT) is None  # half of them are too few
 
 
 def test_held_out_shares_vary_around_the_percentile():
@@ -127,7 +120,7 @@ class Known:
         return np.array([[np.sqrt(1.0 - energy), np.sqrt(energy)], [1.0, 0.0]])
 
 
-GAPS = np.geomspace(0.01, 0.5, 100)
+GAPS = np.geomspace(0.01, 0.5, 100).round(6)
 
 
 def failing(rows, embedder):
@@ -135,7 +128,7 @@ def failing(rows, embedder):
 
 
 def test_the_checklist_has_the_documents_items():
-    items = checklist(rows_of(GAPS.round(6), oracle=0.001), Known())
+    items = checklist(rows_of(GAPS, oracle=0.001), Known())
     assert list(items) == ["monotonicity", "non-collapse", "stability", "oracle sanity", "determinism"]
     assert all(holds for holds, _ in items.values())
 
@@ -147,22 +140,15 @@ def test_the_checklist_has_the_documents_items():
         (np.where(np.arange(100) < 50, -0.9, 0.9) + np.arange(100) / 1e4, 0.0, {"stability"}),
         (GAPS, 0.02, {"oracle sanity"}),
         (GAPS[:99], 0.0, {"stability"}),
-        (GAPS[::-1], 0.0, {"determinism"}),
     ],
 )
 def test_an_item_fails_for_its_own_reason(gaps, oracle, fails):
     assert fails <= failing(rows_of(gaps, oracle=oracle), Known())
 
 
-def test_determinism_is_measured_from_the_text(words, dataset):
-    class Drifting(type(words)):
-        def encode(self, texts):
-            rows = super().encode(texts) + 1e-3
-            return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-    rows = measured(dataset, words)
-    assert "determinism" not in failing(rows, words)
-    assert "determinism" in failing(rows, Drifting())
+def test_determinism_is_measured_from_the_text():
+    assert "determinism" not in failing(rows_of(GAPS), Known())
+    assert "determinism" in failing(rows_of(GAPS[::-1]), Known())
 
 
 def test_claims_are_measured_with_own_and_other_evidence(words, dataset):

@@ -20,35 +20,39 @@ def fired(claim, *spans):
 
 
 @pytest.mark.parametrize(
-    ("claim", "span", "objects"),
+    ("check", "claim", "span", "objects"),
     [
-        ("It burned in 1912.", "It burned down in 1913.", True),
-        ("It has 12,000 rooms.", "There are 12000 rooms.", False),
-        ("It has twelve rooms.", "There are 12 rooms.", False),
-        ("It has two dozen rooms.", "There are 24 rooms.", True),  # no arithmetic
-        ("Five million people came.", "About 5,000,000 people came.", False),
-        ("It opened in May 1901.", "It opened on 12 June 1901.", True),
-        ("It opened on 1 Dec 1755.", "It opened on 1 December 1755.", False),
-        ("They may come in 1901.", "In 1901 they might come.", False),
-        ("It was the second of one kind.", "It was of another kind.", False),  # words that need not be stated
+        ("numbers", "It burned in 1912.", "It burned down in 1913.", True),
+        ("numbers", "It has 12,000 rooms.", "There are 12000 rooms.", False),
+        ("numbers", "It has twelve rooms.", "There are 12 rooms.", False),
+        ("numbers", "It has two dozen rooms.", "There are 24 rooms.", True),  # no arithmetic
+        ("numbers", "Five million people came.", "About 5,000,000 people came.", False),
+        ("numbers", "It opened in May 1901.", "It opened on 12 June 1901.", True),
+        ("numbers", "It opened on 1 Dec 1755.", "It opened on 1 December 1755.", False),
+        ("numbers", "They may come in 1901.", "In 1901 they might come.", False),
+        (
+            "numbers",
+            "It was the second of one kind.",
+            "It was of another kind.",
+            False,
+        ),  # words not asked for
+        ("negation", "The mill was never rebuilt.", "The mill was rebuilt.", True),
+        ("negation", "The mill was rebuilt.", "The mill wasn't rebuilt.", True),
+        ("negation", "It was not only rebuilt but enlarged.", "It was rebuilt and enlarged.", False),
+        ("negation", 'The song "Never rebuilt" praised the mill.', "The mill was praised by a song.", False),
+        ("negation", "The bakery never closed.", "The mill was rebuilt.", False),  # no clause in common
+        ("novel_words", "The bakery sells rye bread.", "The mill was built.", True),
+        ("novel_words", "The bakery sells bread.", "The mill was built.", False),  # fewer than four
+        (
+            "novel_words",
+            "The mills were building rye bread.",
+            "The mill was built with bread and rye.",
+            False,
+        ),
     ],
 )
-def test_numbers_need_a_span_that_states_them(claim, span, objects):
-    assert ("numbers" in fired(claim, span)) == objects
-
-
-@pytest.mark.parametrize(
-    ("claim", "span", "objects"),
-    [
-        ("The mill was never rebuilt.", "The mill was rebuilt.", True),
-        ("The mill was rebuilt.", "The mill wasn't rebuilt.", True),
-        ("The mill was not only rebuilt but enlarged.", "The mill was rebuilt and enlarged.", False),
-        ('The song "Never rebuilt" praised the mill.', "The mill was praised by a song.", False),
-        ("The bakery never closed.", "The mill was rebuilt.", False),  # no clause in common
-    ],
-)
-def test_negation_needs_the_same_polarity(claim, span, objects):
-    assert ("negation" in fired(claim, span)) == objects
+def test_a_check_objects_to_what_no_span_says(check, claim, span, objects):
+    assert (check in fired(claim, span)) == objects
 
 
 def test_negation_looks_at_the_best_span():
@@ -74,13 +78,6 @@ def test_quotations_need_a_span_that_has_them(claim, severity):
     spans = ["The mill burned down, he said: it burned - in 1912.", "It's the miller's."]
     (found,) = [check for check in run_checks(claim, spans) if check.name == "quotes"]
     assert (found.severity if found.fired else None) == severity
-
-
-def test_new_words_need_four_and_a_majority():
-    assert "novel_words" in fired("The bakery sells rye bread.", "The mill was built.")
-    assert "novel_words" not in fired("The bakery sells bread.", "The mill was built.")
-    forms = fired("The mills were building rye bread.", "The mill was built with bread and rye.")
-    assert "novel_words" not in forms
 
 
 @given(st.text(max_size=200), st.lists(st.text(max_size=100), max_size=3))

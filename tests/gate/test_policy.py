@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from solvent.files import InputError, append_records
+from solvent.files import append_records
 from solvent.gate.energy import GateError
 from solvent.gate.policy import (
     FIXED,
@@ -67,7 +67,6 @@ def test_the_most_severe_verdict_counts():
 
 
 def test_a_name_has_kind_label_and_version():
-    assert Policy(**LEARNT).name == "adaptive.P10.v1"
     assert Policy(**LEARNT, version=2).name == "adaptive.P10.v2"
 
 
@@ -114,14 +113,6 @@ def test_policies_are_kept_as_json_lines(tmp_path):
         "adaptive.P10.v3",
         "adaptive.P20.v1",
     ]
-
-
-@pytest.mark.parametrize("content", ["[]\n", "\x00", '{"kind": "fixed"}\n'])
-def test_another_file_is_refused(tmp_path, content):
-    path = tmp_path / "other.jsonl"
-    path.write_text(content)
-    with pytest.raises(InputError, match=r"other\.jsonl"):
-        load_policies(path)
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1))

@@ -5,17 +5,18 @@ claims and cut at ``tau_p = x[ceil(p N / 100)]``. The threshold then accepts p %
 construction*: the source's table (P10 -> 10 % accepted) holds for any numbers, even random ones. So a sweep also tells
 the share of held-out claims that a threshold accepts, learnt on one half and counted on the other.
 
-*Budgets* (ours): take claims with the evidence of another page, and choose the largest threshold with
+*Oracle-relative*: energies up to ``mean + k sigma`` of the oracles' energies ("Gap > k sigma from oracle mean").
+
+*Budgets* (ours): take claims that must not pass, such as those with the evidence of another page or those that people
+decline, and choose the largest threshold with
 
     upper(m, N) = I^-1(0.95; m + 1, N - m) <= budget
 
-where m of N negatives are accepted: the exact binomial upper bound. With 95 % confidence the rate on new pairs of the
-same kind stays within the budget; nothing follows for other evidence of the same page.
+where m of N negatives are accepted: the exact binomial upper bound. With 95 % confidence the rate on new claims of the
+same kind stays within the budget; nothing follows for other kinds.
 
-*Oracle-relative*: energies up to ``mean + k sigma`` of the oracles' energies ("Gap > k sigma from oracle mean").
-
-Known approximations: the bounds treat pairs as independent; splits go by group. Mismatched evidence may support a claim
-by chance, and then counts as a false acceptance.
+Known approximations: the bounds treat claims as independent; splits go by group. Mismatched evidence may support a
+claim by chance, and then counts as a false acceptance.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from solvent.gate.energy import EXHAUSTED, Gap, GateError, energy_gap
 from solvent.gate.policy import DECIMALS, SEVERITY, Policy, apply_adaptive_policy_gap, rounded
 
 __all__ = [
-    "CONFIDENCE", "PERCENTILES", "Measured", "adaptive_policies", "budget_policy", "checklist", "control_threshold",
+    "CONFIDENCE", "PERCENTILES", "Measured", "adaptive_policies", "checklist", "control_threshold",
     "fewest_negatives", "label_of", "measured", "oracle_policy", "percentile_thresholds", "rank_of", "summary",
     "upper_bound",
 ]  # fmt: skip
@@ -188,34 +189,13 @@ def adaptive_policies(
 def oracle_policy(oracle_energies: ArrayLike, k: float = 2.0, **about: Any) -> Policy:
     """Return a policy that accepts energies up to ``mean + k sigma`` of the oracles', reviews up to 1.25 k sigma."""
     x = _sorted(oracle_energies)
-    if not (math.isfinite(k) and k > 0.0):
-        raise GateError(f"k: got {k!r}; allowed: a number above 0")
-    if len(x) < 2:
-        raise GateError("oracle_energies: got one; allowed: 2 or more")
+    if len(x) < 2 or not 0.0 < k < math.inf:
+        raise GateError(
+            f"k, oracle_energies: got {k!r}, {len(x)}; allowed: a number above 0, 2 energies or more"
+        )
     mean, reach = float(x.mean()), k * float(x.std(ddof=1))
     about |= {"kind": "oracle", "measure": "energy", "calibration_count": len(x)}
     return Policy(label=label_of("k", k), tau_accept=mean + reach, tau_review=mean + 1.25 * reach, **about)
-
-
-def budget_policy(rows: Sequence[Measured], budget: float, seed: int = 0, **about: Any) -> Policy | None:
-    """Return ``adaptive.FA5.random`` for a budget of 5 %, learnt on one half of the groups; None for too few claims.
-
-    Its promise has the rate on the other half.
-    """
-    gaps = np.array([row.random_gap for row in rows])
-    learn, report = split_by_group([row.sample.group for row in rows], np.random.default_rng(seed))
-    if len(learn) < fewest_negatives(budget):
-        return None
-    tau = control_threshold(gaps[learn], budget)
-    return Policy(
-        kind="adaptive",
-        label=f"{label_of('FA', 100.0 * budget)}.random",
-        tau_accept=tau,
-        calibration_count=len(learn),
-        promise=f"At most {budget:.1%} of claims with evidence of another page pass ({CONFIDENCE:.0%} sure; held out"
-        f" {int((gaps[report] <= tau).sum())} of {len(report)}). No promise for other evidence of the same page.",
-        **about,
-    )
 
 
 def label_of(prefix: str, number: float) -> str:

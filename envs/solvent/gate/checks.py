@@ -19,7 +19,9 @@ Known approximation: English words without grammar. Numbers are compared by valu
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from solvent.gate.policy import Verdict
@@ -33,37 +35,17 @@ _SAME = {
     **dict.fromkeys(map(ord, "\u2014\u2015"), " - "),
     **dict.fromkeys(map(ord, "\u200b\u200c\u200d\ufeff\u00ad"), None),
 }
-_FUNCTION_WORDS = """
-    a about above after again all also although am an and any are as at be became because become been before being
-    below between both but by can could did do does doing down during each either else ever every few for from further
-    had has have having he her here hers herself him himself his how i if in into is it its itself just later like made
-    many may me might more most much must my near neither no nor not now of off often on once one only onto or other
-    others our out over own per same several shall she should since so some such than that the their theirs them then
-    there these they this those though through thus to too under until up upon us very was we well were what when where
-    whether which while who whom whose why will with within without would yet you your
-"""
-_IGNORED = frozenset(_FUNCTION_WORDS.split())
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-)
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
-    "sixteenth seventeenth eighteenth nineteenth twentieth"
-)
+_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+_IGNORED = frozenset(_WORDS["ignored"].split())
+_TENS = _WORDS["tens"].split()
 _SPELLED = {
-    **{word: float(value) for value, word in enumerate(_ONES.split())},
-    **{word: 10.0 * value for value, word in enumerate(_TENS.split(), 2)},
-    **{word: float(value) for value, word in enumerate(_ORDINALS.split(), 1)},
-    "dozen": 12.0,
-    "both": 2.0,
-    "twice": 2.0,
-    "once": 1.0,
+    **{word: float(value) for value, word in enumerate(_WORDS["ones"].split())},
+    **{word: 10.0 * value for value, word in enumerate(_TENS, 2)},
+    **{word: float(value) for value, word in enumerate(_WORDS["ordinals"].split(), 1)},
+    **_WORDS["values"],
 }
-_IDLE = frozenset(["one", "first", "second", "both", "once", "twice"])
-"""Words that may state a number but are not asked for."""
-_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "k": 1e3}
+_IDLE = frozenset(_WORDS["idle"].split())
+_SCALES = _WORDS["scales"]
 # A month that is also a word counts only beside a number or after a preposition.
 _MONTH = re.compile(
     r"\b(?:(Jan|Feb|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(?:uary|ruary|il|e|y|ust|t|tember|ober|ember)?\b"
@@ -168,7 +150,7 @@ def _numbers(text: str) -> dict[float | str, str]:
             continue
         while at < len(tokens) and (scale := _SCALES.get(tokens[at])):
             values, word, at = [value * scale for value in values], f"{word} {tokens[at]}", at + 1
-        if word in _TENS.split() and at < len(tokens) and 0 < (unit := _SPELLED.get(tokens[at], 0.0)) < 10:
+        if word in _TENS and at < len(tokens) and 0 < (unit := _SPELLED.get(tokens[at], 0.0)) < 10:
             values, word, at = [values[0] + unit], f"{word} {tokens[at]}", at + 1
         for value in values:
             found.setdefault(value, "" if word in _IDLE or (not value and ":" in word) else word)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import sqlite3
+import tomllib
 from collections.abc import Sequence
 from contextlib import closing
 from functools import lru_cache
@@ -26,15 +27,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import (
-    AliasChoices,
-    BaseModel,
-    BeforeValidator,
-    Field,
-    StringConstraints,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from solvent.files import first_problem, input_lines, strict_json
@@ -45,13 +38,8 @@ __all__ = ["Sample", "WikiPages", "load_dataset", "other_page", "split_by_group"
 LONGEST = 100_000
 """Maximum length of a claim or a text of the evidence, characters."""
 
-_WORDS = {
-    "supported": "supports supported support entailment entailed entails true attributable fullyattributable",
-    "refuted": "refutes refuted refute contradiction contradicted contradicts contradictory false",
-    "nei": "nei notenoughinfo notenoughinformation neutral unverifiable unsupported notsupported notattributable "
-    "notfullyattributable insufficient unknown",
-}
-_LABELS = {word: label for label, words in _WORDS.items() for word in words.split()}
+_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+_LABELS = {word: label for label, words in _WORDS["labels"].items() for word in words.split()}
 _LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|(\[?[^\[\]]*))?\]\]")
 _ELEMENT = re.compile(
     r"(?P<page>.+?)_(?P<key>(?:sentence|section)_\d+|(?:header_)?cell_\d+_\d+_\d+|table_caption_\d+|item_\d+_\d+|title)"
@@ -85,9 +73,7 @@ class Sample:
     claim: Text
     evidence: Annotated[tuple[Text, ...], BeforeValidator(_texts)]
     label: Annotated[str | None, BeforeValidator(_label)] = None
-    pages: Annotated[
-        tuple[str, ...], BeforeValidator(_listed), Field(validation_alias=AliasChoices("pages", "page"))
-    ] = ()
+    pages: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
     group: str = ""
 
 
@@ -129,7 +115,9 @@ def load_dataset(
                 continue  # the first line of FEVEROUS's files
             if any(isinstance(part, dict) and "text" not in part for part in _listed(fields.get("evidence"))):
                 fields |= _feverous(_Sets.model_validate(fields).evidence[0], pages)
-            samples.append(_SAMPLE.validate_python({"id": f"line-{number}"} | fields))
+            known = {key: fields[key] for key in ("claim", "evidence", "label") if key in fields}
+            known |= {"id": fields.get("id") or f"line-{number}", "pages": fields.get("page")}
+            samples.append(_SAMPLE.validate_python(known))
         except ValueError as error:  # of JSON, of pydantic or our own
             said = first_problem(error) if isinstance(error, ValidationError) else str(error)
             skipped.append(f"line {number}: {said:.300}")

@@ -193,7 +193,10 @@ def _verdict(
     value = used_gap if policy.measure == "energy_gap" else energy
     verdict = policy.decide(value)
     modes = _failure_modes(gap, value, policy)
-    checks = () if texts is None else run_checks(*texts, _scores(gap, len(texts[1])))
+    cosines = dict(zip(gap.claim.used, gap.claim.scores, strict=True))
+    checks = (
+        () if texts is None else run_checks(*texts, [cosines.get(i, _UNUSED) for i in range(len(texts[1]))])
+    )
     fired = [check for check in checks if check.fired]
     responses = {mode["response"] for mode in modes}
     verdicts = [verdict, *(check.severity for check in fired), *(v for v in SEVERITY if v in responses)]
@@ -266,11 +269,6 @@ def _laundered(gap: Gap) -> str:
     return ""
 
 
-def _scores(gap: Gap, count: int) -> list[float]:
-    scores = dict(zip(gap.claim.used, gap.claim.scores, strict=True))
-    return [scores.get(i, _UNUSED) for i in range(count)]
-
-
 # -- texts that the model can read ---------------------------------------------------------------
 
 
@@ -285,7 +283,7 @@ def _readable_spans(evidence: Sequence[str], embedder: Embedder) -> tuple[list[s
             unknown += 1
         elif unread.rest:
             split += 1
-            spans += [part for sentence in sentences(text) for part in _parts(sentence, embedder)]
+            spans += _parts(text, embedder)
         else:
             spans.append(text)
     told = {
@@ -296,16 +294,15 @@ def _readable_spans(evidence: Sequence[str], embedder: Embedder) -> tuple[list[s
     return spans, [f"{count} {what}" for what, count in told.items() if count]
 
 
-def _parts(sentence: str, embedder: Embedder) -> list[str]:
-    """Return parts that the model reads whole."""
-    parts = []
-    while (rest := unread_by(embedder, sentence).rest) and len(rest) < len(sentence):
-        end = len(sentence) - len(rest)
-        # The window may end inside a word, which then belongs to the next part.
-        end = sentence.rfind(" ", 0, end + 1) if " " in sentence[: end + 1].strip() else end
-        parts.append(sentence[:end].strip())
-        sentence = sentence[end:].strip()
-    return [*parts, sentence]
+def _parts(text: str, embedder: Embedder) -> list[str]:
+    """Return the sentences of a text; one that the model does not read whole is halved."""
+    if not unread_by(embedder, text).rest:
+        return [text]
+    parts, words = sentences(text), text.split()
+    if len(parts) == 1:
+        half = len(words) // 2
+        parts = [" ".join(words[:half]), " ".join(words[half:])] if half else []
+    return [part for sentence in parts for part in _parts(sentence, embedder)] or [text]
 
 
 def _unreadable(claim: str, embedder: Embedder) -> str:

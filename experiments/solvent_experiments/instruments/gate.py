@@ -42,7 +42,7 @@ app = typer.Typer(
 
 - `solvent gate drift`  compares recent claims with the threshold in force
 
-- `solvent gate build --check`  measures the lab's own sentences again
+- `solvent gate build --out my-gate`  measures the sentences of a lab of your own
 """,
 )
 
@@ -53,7 +53,6 @@ Model = Annotated[
 WikiDb = Annotated[Path | None, typer.Option(metavar="PATH", help="FEVEROUS's SQLite database of pages.")]
 SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="Skip broken lines, and count them.")]
 Domain = Annotated[str | None, typer.Option(help="Domain of use.  [default: the file's name]")]
-Budget = Annotated[float, typer.Option(help="Share of unsupported or declined claims that may pass.")]
 Store = Annotated[Path, typer.Option("--store", metavar="DIR", help="Folder of verdicts and decisions.")]
 Kept = Annotated[Path | None, typer.Option(metavar="PATH", help="File of policies to append to.")]
 
@@ -173,7 +172,7 @@ def decide(
 def learn(
     out: Kept = None,
     policy: Annotated[str | None, typer.Option(metavar="NAME", help="Only reviews of this policy.")] = None,
-    budget: Budget = 0.05,
+    budget: Annotated[float, typer.Option(help="Share of declined claims that may pass.")] = 0.05,
     store: Store = STORE,
 ) -> None:
     """Learn a threshold from decided reviews, under a budget for declined claims that may pass.
@@ -198,17 +197,10 @@ def sweep(
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the draw, the mismatched evidence and the splits.")
     ] = 0,
-    k: Annotated[
-        float, typer.Option("--k", help="Oracle-relative policy: standard deviations above the mean.")
-    ] = 2.0,
-    budget: Budget = 0.05,
     oracle: Annotated[
         Literal["first", "medoid"], typer.Option(help="Oracle of the gap; `first` is the source's.")
     ] = "first",
     policies: Kept = None,
-    figure: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Draw gaps and thresholds (PNG).")
-    ] = None,
     domain: Domain = None,
     model: Model = None,
     wiki_db: WikiDb = None,
@@ -217,9 +209,9 @@ def sweep(
 ) -> None:
     """Measure claims of a domain, learn thresholds, and run the source's checklist.
 
-    Policies: percentiles of the energy gaps, `k` standard deviations above the oracles' mean, and, with enough claims,
-    a budget for evidence of another page. The rates on the sample itself follow from the percentiles by construction;
-    look at the held-out rates and at mismatched evidence.
+    Policies: percentiles of the energy gaps, and two standard deviations above the mean of the oracles' energies. The
+    rates on the sample itself follow from the percentiles by construction; look at the held-out rates, and at claims
+    with the evidence of another page.
 
     Example: `solvent gate sweep --dataset claims.jsonl --out sweep.json --policies policies.jsonl`
     """
@@ -242,23 +234,18 @@ def sweep(
         "domain": domain or dataset.stem, "oracle": oracle, "model": embedder.name,
         "model_fingerprint": embedder.fingerprint, "failed": [name for name, (holds, _) in items.items() if not holds],
     }  # fmt: skip
-    made = [calibration.oracle_policy([row.oracle_energy for row in rows], k, **about)]
-    made += calibration.adaptive_policies([row.energy_gap for row in rows], **about)
-    budgeted = calibration.budget_policy(rows, budget, seed, **about)
-    made += [budgeted] if budgeted else []
-    thresholds = {name: row["tau_accept"] for name, row in found.items()}
+    made = [
+        calibration.oracle_policy([row.oracle_energy for row in rows], **about),
+        *calibration.adaptive_policies([row.energy_gap for row in rows], **about),
+    ]
     document = {
-        "settings": {"dataset": str(dataset), "n": len(rows), "seed": seed, "budget": budget, "k": k} | about,
-        "tau_by_percentile": thresholds,
+        "settings": {"dataset": str(dataset), "n": len(rows), "seed": seed} | about,
+        "tau_by_percentile": {name: row["tau_accept"] for name, row in found.items()},
         "summary": found,
         "checklist": {name: {"holds": holds, "found": said} for name, (holds, said) in items.items()},
         "samples": [row._asdict() | {"sample": row.sample.id, "label": row.sample.label} for row in rows],
     }
     write_json(out, document)
-    if figure is not None:
-        from solvent_experiments.figures.thresholds import draw_sweep
-
-        draw_sweep(rows, thresholds, figure)
     lines = [
         (name, " / ".join(map(str, row["verdicts"].values())), "{:.1%} [{:.1%}, {:.1%}]".format(*row["held_out"]),
          f"{row['random']:.1%}")
@@ -267,9 +254,7 @@ def sweep(
     show_table(Table(("", "accept / review / reject", "accepted held out", "another page"), tuple(lines)))
     checks = [(name, "holds" if holds else "fails", said) for name, (holds, said) in items.items()]
     show_table(Table(("checklist", "", "found"), tuple(checks), left=("", "found"), wrapped=("found",)))
-    if budgeted is None:
-        say(f"no policy for a budget of {budget:g}: that takes more claims")
-    say(f"written: {out}" + (f", {figure}" if figure else ""))
+    say(f"written: {out}")
     _keep(made, policies)
 
 
@@ -303,6 +288,7 @@ def drift(
 
 @app.command()
 def build(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write to.")],
     config: Annotated[
         Path | None,
         typer.Option(metavar="PATH", help="Config whose lab is put into words.  [default: Solvent/Gate-v0]"),
@@ -310,13 +296,6 @@ def build(
     catalogue: Annotated[
         Path | None, typer.Option(metavar="PATH", help="TOML file of sentences.  [default: the package's]")
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder to write to; with --check the folder to compare."),
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit code 1 if the tables differ.")
-    ] = False,
 ) -> None:
     """Measure the lab's sentences with the real model and the real heuristic, for the lab to look up.
 
@@ -326,19 +305,11 @@ def build(
     Example: `solvent gate build --catalogue words.toml --out my-gate`
     """
     from solvent_experiments.config import environment_params, load_experiment
-    from solvent_experiments.instruments.lab_words import build_words, check_words
+    from solvent_experiments.instruments.lab_words import build_words
 
-    params = (
-        load_experiment(config, has_tables=False).lab if config else environment_params("Solvent/Gate-v0")
-    )
-    if check:
-        if not check_words(params, catalogue, out):
-            raise typer.Exit(FAILED)
-    elif out is not None:
-        build_words(params, catalogue, out)
-        suggest(f"a config with `params: {{gate: {{tables: {out / 'measured.npz'}}}}}` plays with them.")
-    else:
-        raise ConfigError("--out: got nothing; allowed: the folder to write the files to, or --check")
+    lab = load_experiment(config, has_tables=False).lab if config else environment_params("Solvent/Gate-v0")
+    build_words(lab, catalogue, out)
+    suggest(f"a config with `params: {{gate: {{tables: {out / 'measured.npz'}}}}}` plays with them.")
 
 
 # -- what the commands share ---------------------------------------------------------------------

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.adequacy import calls_of, score
+from solvent.files import write_atomically
 from solvent.gate.calibration import adaptive_policies
 from solvent.gate.embedding import Embedder, SentenceEmbedder
 from solvent.gate.energy import gram_energy
@@ -48,12 +49,11 @@ from solvent.lab.words.measured import (
 from solvent.lab.words.rows import WORDINGS, finding_row
 from solvent.lab.words.sentences import lab_sentences
 from solvent.lab.words.tool_log import Plate, tool_calls
-from solvent_experiments.console import say
 from solvent_experiments.instruments.terminal import progress, show_table
 from solvent_experiments.table import Table
 
 __all__ = [
-    "KINDS", "Claimed", "acceptance_by_kind", "build_words", "check_words", "domain_pages", "domain_sample",
+    "KINDS", "Claimed", "acceptance_by_kind", "build_words", "domain_pages", "domain_sample",
     "lab_vectors", "learn_policies", "measure", "rules_on_findings",
 ]  # fmt: skip
 
@@ -67,19 +67,15 @@ KINDS = ("right", "premature", "wrong", "off_compound")
 WRONG, OFF_COMPOUND = KINDS.index("wrong"), KINDS.index("off_compound")
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 
-TOLERANCE = 2e-6
-"""Largest difference of inner products between machines, which sum float32 in different orders."""
-
-
 # -- the command ---------------------------------------------------------------------------------
 
 
 def build_words(params: LabParams, catalogue: Path | None, folder: Path) -> None:
     """Measure, then write the words and, last, the measurements into ``folder``, and show what the policies accept."""
-    measured = _measured(params, catalogue)
-    words = (catalogue or CATALOGUE).read_bytes()
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / CATALOGUE.name).write_bytes(words)
+    path = catalogue or CATALOGUE
+    with progress("compounds embedded", quiet=False) as told:
+        measured = measure(params, load_catalogue(path), SentenceEmbedder(), told)
+    write_atomically(folder / CATALOGUE.name, path.read_bytes())
     save_measured(folder / SHIPPED.name, measured)
     load_measured.cache_clear()
     held_out = measured.about["domain"]["held_out"]
@@ -91,30 +87,6 @@ def build_words(params: LabParams, catalogue: Path | None, folder: Path) -> None
     show_table(
         Table(headings, tuple(rows), title="accepted, and reviewed, of claims about held-out pages, %")
     )
-
-
-def check_words(params: LabParams, catalogue: Path | None, folder: Path | None) -> bool:
-    """Return True if ``folder`` (default: the package's) holds what a build would write now; print the differences."""
-    kept, fresh = load_measured((folder or SHIPPED.parent) / SHIPPED.name), _measured(params, catalogue)
-    gap = float(np.abs(kept.gram - fresh.gram).max()) if kept.gram.shape == fresh.gram.shape else np.inf
-    taus = [np.array([policy[1:] for policy in one.policies]) for one in (kept, fresh)]
-    same = {
-        "sentences": kept.about["catalogue_sha256"] == fresh.about["catalogue_sha256"],
-        "model": kept.about["model_sha256"] == fresh.about["model_sha256"],
-        f"inner products (furthest apart: {gap:.1e}, allowed: {TOLERANCE:.0e})": gap <= TOLERANCE,
-        "words against looks": np.array_equal(kept.rules, fresh.rules)
-        and np.array_equal(kept.negatives, fresh.negatives),
-        "policies": np.abs(taus[0] - taus[1]).max() <= TOLERANCE,
-    }
-    for name, holds in same.items():
-        say(f"{'same' if holds else 'differs'}  {name}")
-    return all(same.values())
-
-
-def _measured(params: LabParams, catalogue: Path | None) -> Measured:
-    words = load_catalogue(catalogue or CATALOGUE)
-    with progress("compounds measured", quiet=False) as told:
-        return measure(params, words, SentenceEmbedder(), told)
 
 
 # -- the measurements ----------------------------------------------------------------------------
