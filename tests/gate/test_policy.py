@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from solvent.files import append_records
@@ -54,10 +52,7 @@ def test_values_equal_to_six_decimals_are_equal():
 def test_each_fixed_policy_accepts_what_the_stricter_reviews():
     strict, standard, editorial = (FIXED[name] for name in ("strict", "standard", "editorial"))
     assert strict.tau_accept == 0.30  # the source's
-    assert strict.tau_review < standard.tau_accept + 1e-9
-    assert standard.tau_review == editorial.tau_accept
-    assert strict.strict
-    assert not standard.strict
+    assert strict.tau_review < standard.tau_accept + 1e-9 < standard.tau_review == editorial.tau_accept
 
 
 def test_the_most_severe_verdict_counts():
@@ -113,11 +108,3 @@ def test_policies_are_kept_as_json_lines(tmp_path):
         "adaptive.P10.v3",
         "adaptive.P20.v1",
     ]
-
-
-@given(st.floats(-1, 1), st.floats(-1, 1))
-def test_a_larger_gap_is_never_milder(one, other):
-    order = ("accept", "review", "reject")
-    policy = Policy(**LEARNT)
-    low, high = sorted([one, other])
-    assert order.index(policy.decide(low)) <= order.index(policy.decide(high))

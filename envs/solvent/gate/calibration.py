@@ -53,21 +53,14 @@ OracleName: TypeAlias = Literal["first", "medoid"]
 
 
 class Measured(NamedTuple):
-    """One claim, its numbers to 6 decimals.
-
-    Attributes:
-        sample: the claim.
-        energy, oracle_energy, energy_gap: with its own evidence.
-        random_gap: with the evidence of another group's claim.
-        cosine: of its nearest span.
-    """
+    """One claim, its numbers to 6 decimals."""
 
     sample: Sample
     energy: float
     oracle_energy: float
     energy_gap: float
-    random_gap: float
-    cosine: float
+    random_gap: float  #: with the evidence of another group's claim
+    cosine: float  #: of its nearest span
 
 
 def measured(

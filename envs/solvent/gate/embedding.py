@@ -39,17 +39,11 @@ Floats: TypeAlias = NDArray[np.float64]
 
 
 class Unread(NamedTuple):
-    """The parts of a text that a model doesn't read.
+    """The parts of a text that a model doesn't read."""
 
-    Attributes:
-        words: words unknown to the tokenizer.
-        share: their share of the text's characters, without spaces.
-        rest: the end of a text that is longer than the model reads.
-    """
-
-    words: tuple[str, ...] = ()
-    share: float = 0.0
-    rest: str = ""
+    words: tuple[str, ...] = ()  #: words unknown to the tokenizer
+    share: float = 0.0  #: their share of the text's characters, without spaces
+    rest: str = ""  #: the end of a text that is longer than the model reads
 
 
 class Embedder(Protocol):

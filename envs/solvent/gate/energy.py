@@ -46,39 +46,23 @@ class GateError(ValueError):
 
 
 class Energy(NamedTuple):
-    """One measurement.
+    """One measurement."""
 
-    Attributes:
-        energy: unexplained share, 0 to 1; 1 without evidence.
-        explained: explained share, computed independently.
-        identity_error: ``|1 - (explained + energy)|``.
-        rank: number of directions used.
-        used: indices of the chosen spans, best first.
-        scores: their cosines with the claim.
-    """
-
-    energy: float
-    explained: float = 0.0
-    identity_error: float = 0.0
-    rank: int = 0
-    used: tuple[int, ...] = ()
-    scores: tuple[float, ...] = ()
+    energy: float  #: unexplained share, 0 to 1; 1 without evidence
+    explained: float = 0.0  #: explained share, computed independently
+    identity_error: float = 0.0  #: ``|1 - (explained + energy)|``
+    rank: int = 0  #: number of directions used
+    used: tuple[int, ...] = ()  #: indices of the chosen spans, best first
+    scores: tuple[float, ...] = ()  #: their cosines with the claim
 
 
 class Gap(NamedTuple):
-    """A claim's energy relative to its oracles.
+    """A claim's energy relative to its oracles."""
 
-    Attributes:
-        claim: the claim's own measurement.
-        oracle_energy: mean energy of the oracles, 0 to 1; 0 without evidence.
-        oracle_spread: standard deviation over the oracles; 0 with a single one.
-        energy_gap: the claim's energy minus ``oracle_energy``, -1 to 1.
-    """
-
-    claim: Energy
-    oracle_energy: float
-    oracle_spread: float
-    energy_gap: float
+    claim: Energy  #: the claim's own measurement
+    oracle_energy: float  #: mean energy of the oracles, 0 to 1; 0 without evidence
+    oracle_spread: float  #: standard deviation over the oracles; 0 with a single one
+    energy_gap: float  #: the claim's energy minus ``oracle_energy``, -1 to 1
 
     @property
     def exhausted(self) -> bool:

@@ -32,6 +32,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from solvent.gate.checks import run_checks
@@ -109,7 +110,8 @@ def evaluate_text(
     model can't read are left out, and the reasons say so.
 
     Raises:
-        GateError: the policy was learnt on another domain or with another model, or the model is missing.
+        GateError: the policy was learnt on another domain or with another model, the model is missing, or the evidence
+            is one text.
     """
     model = embedder.fingerprint if policy.model_fingerprint else embedder.name
     policy.check_use(domain=domain, model=model)
@@ -186,6 +188,8 @@ def _verdict(
         return _bad_data(policy, str(error), notes)
     if not gap.claim.used:
         return _bad_data(policy, "there is no evidence", notes)
+    if texts is not None and len(texts[1]) != np.shape(spans)[0]:
+        return _bad_data(policy, f"{len(texts[1])} texts for {np.shape(spans)[0]} vectors of evidence", notes)
     energy, own_gap = rounded(gap.claim.energy), rounded(gap.energy_gap)
     used_gap = own_gap if given is None else rounded(given)
     if not -1.0 <= used_gap <= 1.0:
@@ -274,6 +278,8 @@ def _laundered(gap: Gap) -> str:
 
 def _readable_spans(evidence: Sequence[str], embedder: Embedder) -> tuple[list[str], list[str]]:
     """Return the spans that can be judged, long ones in sentences, and notes on what is split or left out."""
+    if isinstance(evidence, str):
+        raise GateError("evidence: got a text; allowed: a list of texts")
     texts = [text for text in evidence if _has_word(text)]  # a table cell may have only a dash
     spans: list[str] = []
     split = unknown = 0

@@ -82,45 +82,27 @@ Threshold = Annotated[float, AfterValidator(rounded)]
 
 
 class Policy(BaseModel):
-    """Two thresholds and their origin.
-
-    Attributes:
-        kind: ``fixed``, ``adaptive`` or ``oracle``, the first part of the name ``adaptive.P10.v1``.
-        label: its second part.
-        version: its last.
-        tau_accept: largest accepted residual (share of the claim's squared length), 6 decimals.
-        tau_review: largest residual under review; by default the end of the source's band.
-        measure: the number compared: ``energy`` or ``energy_gap``.
-        domain: where it was learnt; ``any`` for fixed policies only.
-        model: name of the embedding model that it was learnt with.
-        model_fingerprint: SHA-256 of the model's weights, or empty.
-        oracle: oracle of the gap, ``first`` (the source's) or ``medoid``.
-        top_k: spans of the measurement.
-        rank_r: directions of the measurement.
-        calibration_count: number of values that it was learnt from.
-        promise: how many unsupported claims of which kind may pass, in words.
-        failed: items of the validation checklist that the calibration set fails.
-        strict: whether the failure mode "low energy under a strict policy" applies.
-    """
+    """Two thresholds and their origin. A policy's name is ``kind.label.vVERSION``, such as ``adaptive.P10.v1``."""
 
     model_config = RECORD
 
     kind: Literal["fixed", "adaptive", "oracle"]
     label: Annotated[str, Field(max_length=80, pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$")]
     version: PositiveInt = 1
-    tau_accept: Threshold
+    tau_accept: Threshold  #: largest accepted residual (share of the claim's squared length), 6 decimals
+    #: largest residual under review; by default the end of the source's band
     tau_review: Threshold = Field(default_factory=lambda given: rounded(review_limit(given["tau_accept"])))
-    measure: Literal["energy", "energy_gap"] = "energy_gap"
-    domain: str = ANY
-    model: str = ANY
-    model_fingerprint: str = ""
-    oracle: Literal["first", "medoid"] = "first"
-    top_k: PositiveInt = TOP_K
-    rank_r: PositiveInt = RANK_R
-    calibration_count: NonNegativeInt = 0
-    promise: str = ""
-    failed: tuple[str, ...] = ()
-    strict: bool = False
+    measure: Literal["energy", "energy_gap"] = "energy_gap"  #: the number compared
+    domain: str = ANY  #: where it was learnt; ``any`` for fixed policies only
+    model: str = ANY  #: name of the embedding model that it was learnt with
+    model_fingerprint: str = ""  #: SHA-256 of the model's weights, or empty
+    oracle: Literal["first", "medoid"] = "first"  #: oracle of the gap; ``first`` is the source's
+    top_k: PositiveInt = TOP_K  #: spans of the measurement
+    rank_r: PositiveInt = RANK_R  #: directions of the measurement
+    calibration_count: NonNegativeInt = 0  #: number of values that it was learnt from
+    promise: str = ""  #: how many claims of which kind may pass, in words
+    failed: tuple[str, ...] = ()  #: items of the validation checklist that the calibration set fails
+    strict: bool = False  #: whether the failure mode "low energy under a strict policy" applies
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

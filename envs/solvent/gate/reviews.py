@@ -118,13 +118,7 @@ class DecidedError(GateError):
         self.decision = decision
 
 
-def judge(
-    samples: Iterable[Sample],
-    embedder: Embedder,
-    policy: Policy,
-    *,
-    domain: str,
-) -> list[Judged]:
+def judge(samples: Iterable[Sample], embedder: Embedder, policy: Policy, *, domain: str) -> list[Judged]:
     """Judge claims under a policy; the id of a verdict depends on policy, domain, claim and evidence alone."""
     found = []
     for sample in samples:
@@ -259,19 +253,12 @@ def learn(rows: Sequence[Judged], decisions: dict[str, Decision], budget: float 
 
 
 class Window(NamedTuple):
-    """A window of claims against a percentile policy.
+    """A window of claims against a percentile policy."""
 
-    Attributes:
-        begin: when its first claim was judged.
-        threshold: the threshold that these claims would give.
-        accepted: claims up to the policy's threshold.
-        low, high: limits of that number if nothing has changed.
-    """
-
-    begin: datetime.datetime
-    threshold: float
-    accepted: int
-    low: int
+    begin: datetime.datetime  #: when its first claim was judged
+    threshold: float  #: the threshold that these claims would give
+    accepted: int  #: claims up to the policy's threshold
+    low: int  #: limits of that number if nothing has changed
     high: int
 
     @property
@@ -293,15 +280,11 @@ def drift(rows: Sequence[Judged], policy: Policy) -> list[Window]:
     if not (percentile := re.fullmatch(r"P([\d_]+)", policy.label)):
         raise GateError(f"policy: got {policy.name}; allowed: a percentile such as P10, learnt by a sweep")
 
-    def setting(one: Policy, domain: str, fingerprint: str) -> tuple[object, ...]:
-        return domain, fingerprint, one.oracle, one.top_k, one.rank_r
-
-    own = setting(policy, policy.domain, policy.model_fingerprint)
     chosen = list({(row.claim, row.evidence): row for row in rows if row.is_measured}.values())
-    if any(setting(row.policy, row.domain, row.model_fingerprint) != own for row in chosen):
-        raise GateError(
-            f"verdicts: got some that were measured in another way; allowed: as for {policy.name}"
-        )
+    for row in chosen:
+        policy.check_use(domain=row.domain, model=row.model_fingerprint or row.model)
+        if row.policy.oracle != policy.oracle:
+            raise GateError(f"verdicts: got the oracle {row.policy.oracle}; allowed: that of {policy.name}")
     windows = [chosen[at : at + WINDOW] for at in range(0, len(chosen) - WINDOW + 1, WINDOW)]
     if not windows:
         raise GateError(f"verdicts: {len(chosen)} claims fill no window; allowed: {WINDOW} or more")

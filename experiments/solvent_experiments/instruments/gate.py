@@ -183,7 +183,7 @@ def learn(
 
     kept = _existing(store)
     rows = [row for row in kept.verdicts() if policy in (None, row.policy.name)]
-    _keep([learnt_from(rows, kept.decisions(), budget)], out)
+    _keep(_numbered([learnt_from(rows, kept.decisions(), budget)], out), out)
 
 
 @app.command()
@@ -220,7 +220,6 @@ def sweep(
     from solvent.gate import calibration
     from solvent.gate.embedding import SentenceEmbedder
 
-    _known(policies)  # refused before anything is written
     samples, embedder = _samples(dataset, wiki_db, skip_broken), SentenceEmbedder(model)
     drawn = np.sort(np.random.default_rng(seed).permutation(len(samples))[: n or None])
     samples = [samples[i] for i in drawn]
@@ -245,6 +244,7 @@ def sweep(
         "checklist": {name: {"holds": holds, "found": said} for name, (holds, said) in items.items()},
         "samples": [row._asdict() | {"sample": row.sample.id, "label": row.sample.label} for row in rows],
     }
+    made = _numbered(made, policies)  # which may refuse the file, before anything is written
     write_json(out, document)
     lines = [
         (name, " / ".join(map(str, row["verdicts"].values())), "{:.1%} [{:.1%}, {:.1%}]".format(*row["held_out"]),
@@ -324,24 +324,21 @@ def _samples(path: Path, wiki_db: Path | None, skip_broken: bool) -> list[Sample
     return samples
 
 
-def _known(path: Path | None) -> dict[str, Policy]:
-    from solvent.gate.policy import load_policies
+def _numbered(made: list[Policy], path: Path | None) -> list[Policy]:
+    """Give policies the next versions of their names in a file."""
+    from solvent.gate.policy import load_policies, next_versions
 
-    return load_policies(path) if path is not None and path.exists() else {}
+    return made if path is None or not path.exists() else next_versions(made, load_policies(path))
 
 
 def _keep(made: Sequence[Policy], path: Path | None) -> None:
-    """Append policies to a file, each with the next version of its name there, and say what they are."""
-    from solvent.gate.policy import next_versions
-
-    if path is not None:
-        made = next_versions(made, _known(path))
-        append_records(path, made)
+    """Say what policies are, and append them to a file."""
     for policy in made:
         say(f"{policy.name} accepts up to {policy.tau_accept:g}. {policy.promise}".rstrip())
     if path is None:
         suggest("the same with `--policies PATH` (`learn`: `--out PATH`) keeps these policies.")
     else:
+        append_records(path, made)
         used = f"--policy {made[-1].label} --policies {shlex.quote(str(path))}"
         suggest(f"kept in {path}; `solvent gate judge CLAIMS {used}` uses the last.")
 

@@ -16,7 +16,7 @@ for all kinds and readings.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -49,7 +49,7 @@ from solvent.lab.words.measured import (
 from solvent.lab.words.rows import WORDINGS, finding_row
 from solvent.lab.words.sentences import lab_sentences
 from solvent.lab.words.tool_log import Plate, tool_calls
-from solvent_experiments.instruments.terminal import progress, show_table
+from solvent_experiments.instruments.terminal import show_table
 from solvent_experiments.table import Table
 
 __all__ = [
@@ -73,8 +73,7 @@ LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 def build_words(params: LabParams, catalogue: Path | None, folder: Path) -> None:
     """Measure, then write the words and, last, the measurements into ``folder``, and show what the policies accept."""
     path = catalogue or CATALOGUE
-    with progress("compounds embedded", quiet=False) as told:
-        measured = measure(params, load_catalogue(path), SentenceEmbedder(), told)
+    measured = measure(params, load_catalogue(path), SentenceEmbedder())
     write_atomically(folder / CATALOGUE.name, path.read_bytes())
     save_measured(folder / SHIPPED.name, measured)
     load_measured.cache_clear()
@@ -92,15 +91,10 @@ def build_words(params: LabParams, catalogue: Path | None, folder: Path) -> None
 # -- the measurements ----------------------------------------------------------------------------
 
 
-def measure(
-    params: LabParams,
-    catalogue: Catalogue,
-    embedder: SentenceEmbedder,
-    told: Callable[[int, int], None] = lambda *_: None,
-) -> Measured:
-    """Measure the lab's words with the real instruments; ``told`` hears how many compounds of how many are embedded."""
+def measure(params: LabParams, catalogue: Catalogue, embedder: SentenceEmbedder) -> Measured:
+    """Measure the lab's words with the real instruments."""
     words = lab_sentences(params, catalogue)
-    vectors = lab_vectors(words, embedder, told)
+    vectors = lab_vectors(words, embedder)
     rules, negatives = rules_on_findings(params, words)
     about = {
         **{name: getattr(params.assay, name) for name in (*READOUTS, "potency_classes")},
@@ -126,15 +120,10 @@ def measure(
     return measured
 
 
-def lab_vectors(
-    words: LabSentences, embedder: Embedder, told: Callable[[int, int], None] = lambda *_: None
-) -> Floats:
+def lab_vectors(words: LabSentences, embedder: Embedder) -> Floats:
     """Return every sentence as a unit vector, shape ``(M, T, d)``."""
-    vectors = []
-    for spans, findings in zip(words.spans, words.findings, strict=True):
-        vectors.append(embedder.encode([*spans, *findings]))
-        told(len(vectors), len(words.spans))
-    return np.stack(vectors)
+    texts = zip(words.spans, words.findings, strict=True)
+    return np.stack([embedder.encode([*spans, *findings]) for spans, findings in texts])
 
 
 def rules_on_findings(params: LabParams, words: LabSentences) -> tuple[NDArray[np.int8], NDArray[np.uint8]]:
