@@ -80,7 +80,7 @@ def test_bad_input_is_one_line_and_writes_nothing(written, tmp_path, embedder):
         (("judge", "/dev/zero", "--policy", "strict"), "regular"),
         (("judge", good, "--policy", "strict", "--model", "/none"), "none"),
         (("sweep", "--dataset", good, "--out", tmp_path / "x.json", "-q"), "2 or more"),
-        (("sweep", "--dataset", good, "--out", tmp_path / "x.json", "--policies", bad), "line 1"),
+        (("judge", good, "--policy", "P10", "--policies", bad), "line 1"),
         (("reviews", "--store", tmp_path / "none"), "--store"),
         (("build",), "--out"),
     ]:

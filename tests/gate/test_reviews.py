@@ -158,7 +158,7 @@ def test_a_drift_needs_a_percentile_and_one_setting():
     (window,) = drift(rows, P10)
     assert (window.accepted, window.drifted) == (11, False)
     for policy, some, said in (
-        (Policy(**P10.model_dump() | {"domain": "films"}), rows, "another way"),
+        (Policy(**P10.model_dump() | {"domain": "films"}), rows, "films"),
         (P10, rows[:50], "window"),
         (FIXED["strict"], rows, "percentile"),
     ):
