@@ -95,5 +95,4 @@ def test_the_gate_keeps_verdicts_and_reviews_wait(tmp_path, capsys):
     ]
     assert judged[4].fired == ("numbers",)
     _, reviews, *_ = commands(capsys.readouterr().out)
-    waiting = json.loads(call(*reviews, "--json").succeeded())
-    assert [row["id"] for row in waiting] == [judged[4].id]
+    assert judged[4].id in call(*reviews).succeeded("1 reviews to decide")

@@ -31,7 +31,6 @@ def test_the_shipped_tables_are_what_the_model_says_now(embedder):
     assert {k: v for k, v in rebuilt.about.items() if k not in varying} == {
         k: v for k, v in shipped.about.items() if k not in varying
     }
-    assert rebuilt.about["domain"]["held_out"] == shipped.about["domain"]["held_out"]
     for (name, *learnt), (theirs, *known) in zip(rebuilt.policies, shipped.policies, strict=True):
         assert name == theirs
         assert learnt == pytest.approx(known, abs=TOLERANCE)
