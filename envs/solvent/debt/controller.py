@@ -87,7 +87,7 @@ class EpistemicController:
 
         Raises:
             OSError: the file can't be read.
-            ValueError: it is no saved controller, or one of its claims is above ``learnable_bits``.
+            ValueError: it is not a saved controller, or one of its claims is above ``learnable_bits``.
         """
         controller = cls(params, learnable_bits=learnable_bits, decay=decay, accuracy=accuracy)
         try:
@@ -143,7 +143,7 @@ class EpistemicController:
     def resolve_action(self, action_id: str, actual_gain_bits: float) -> float:
         """Close a claim with the measured gain, which may be negative, and return the debt that it adds, bits.
 
-        A claim that the gain bears out repays ``accuracy`` bits of debt for each bit claimed.
+        A claim that the gain confirms repays ``accuracy`` bits of debt for each bit claimed.
 
         Raises:
             ValueError: the id has no open claim, or the gain is not finite.

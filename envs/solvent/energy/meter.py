@@ -14,7 +14,7 @@ puts off itself is deferred too. The reason follows from the books and not from 
     hoarding              the balance is at the cap, where energy saved is energy lost
     cost_benefit          it could be paid for and was not worth it
 
-A tool out of its context is refused, which is no deferral: energy is not the reason.
+A tool out of its context is refused, which is not a deferral: energy is not the reason.
 
 Known approximation: energy is counted in whole thousandths, as in the environment. A cost that the situation raises
 above the cap is limited to it, or the action could never be paid for.
@@ -333,7 +333,7 @@ class EnergyMeter:
         return reason
 
     def _defer(self, name: str, cost: float, reason: str, value: float | None, notes: str) -> None:
-        """Note a deferral, once in a heartbeat for each action and reason, and again if it has words of its own."""
+        """Note a deferral, once in a heartbeat for each action and reason, and again if it has other words."""
         state = self._state
         earlier = [row for row in state.deferrals if row.action_considered == name]
         if not notes and (state.heartbeat, reason) in {

@@ -232,7 +232,7 @@ def _engine(place: str, *, create: bool) -> sa.Engine:
         if place.startswith("postgresql://"):
             url = sa.make_url(place).set(drivername="postgresql+psycopg")
             return sa.create_engine(url, connect_args={"connect_timeout": 10}, pool_pre_ping=True)
-    except (SQLAlchemyError, ValueError):  # as of a port that is no number
+    except (SQLAlchemyError, ValueError):  # as of a port that is not a number
         pass
     if not place or "://" in place or "\0" in place:
         allowed = "allowed: a path or postgresql://USER@HOST/DATABASE"

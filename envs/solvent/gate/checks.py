@@ -173,7 +173,7 @@ def _stem(word: str) -> str:
 
 
 def _content(text: str) -> dict[str, str]:
-    """Return stem -> first occurrence, for content words that are no numbers."""
+    """Return stem -> first occurrence, for content words other than numbers."""
     found: dict[str, str] = {}
     for word in _WORD.findall(text.casefold()):
         if len(word) > 1 and word not in _IGNORED and word not in _SPELLED and word not in _SCALES:

@@ -193,7 +193,7 @@ def _verdict(
     energy, own_gap = rounded(gap.claim.energy), rounded(gap.energy_gap)
     used_gap = own_gap if given is None else rounded(given)
     if not -1.0 <= used_gap <= 1.0:
-        return _bad_data(policy, "the energy gap given is no number from -1 to 1", notes)
+        return _bad_data(policy, "the energy gap given is not a number from -1 to 1", notes)
     value = used_gap if policy.measure == "energy_gap" else energy
     verdict = policy.decide(value)
     modes = _failure_modes(gap, value, policy)
@@ -249,7 +249,7 @@ def _failure_modes(gap: Gap, value: float, policy: Policy) -> list[dict[str, str
     if policy.strict and (why := _laundered(gap)):
         rows.append(("provenance_failure", "reject", why))
     if gap.exhausted:
-        told = f"the evidence leaves {gap.oracle_energy:g} of its own oracle unexplained, more than {EXHAUSTED:g}"
+        told = f"the evidence leaves {gap.oracle_energy:g} of its oracle unexplained, more than {EXHAUSTED:g}"
         rows.append(("evidence_exhaustion", "flag", told))
     if gap.claim.identity_error > _COLLAPSED:
         told = (

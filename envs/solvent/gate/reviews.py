@@ -200,7 +200,7 @@ class Reviews:
 
         Raises:
             DecidedError: somebody was first.
-            GateError: the verdict is no review, the choice is unknown, or who or why is empty.
+            GateError: the verdict is not a review, the choice is unknown, or who or why is empty.
             LookupError: as in ``find``.
         """
         row = self.find(key)

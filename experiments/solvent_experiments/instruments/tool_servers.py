@@ -29,7 +29,7 @@ from solvent_experiments.instruments.terminal import one_line, printable
 __all__ = ["Listing", "ServerError", "list_tools"]
 
 MOST_SENT = 8 * 2**20  # bytes of all answers together; a hundred tools take some 200 kB
-MOST_JUNK = 100  # lines that are no message, as of a banner before the protocol
+MOST_JUNK = 100  # lines that are not a message, as of a banner before the protocol
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, ConnectionError)
 
 
