@@ -107,7 +107,9 @@ def _print_cycle(lab: LabEnv, info: dict[str, Any]) -> None:
         say(f"{head} {outcome} {books}")
         return
     (event,) = refusals(lab.names, step, None, None)
-    threshold = f"debt is above the threshold of {event['debt_threshold']:g} bits, and this is not a calibration"
+    threshold = (
+        f"debt is above the threshold of {event['debt_threshold']:g} bits, and this is not a calibration"
+    )
     why = [threshold] if event["blocked_by_threshold"] else []
     why += ["it would cost more wells than there are"] if event["blocked_by_cost"] else []
     able = np.unique(lab.actions["verb"][np.flatnonzero(info.get("action_mask", ()))])
