@@ -17,7 +17,7 @@ from solvent_experiments.folder import (
     read_parquet,
     select,
 )
-from solvent_experiments.statistics import difference, mean_interval, share_above
+from solvent_experiments.statistics import difference, share_above
 from solvent_experiments.summary import with_interval
 from solvent_experiments.table import Table
 
@@ -82,13 +82,8 @@ def _table(names: Sequence[str], agents: tuple[str, str], columns: Sequence[Colu
     rows = []
     for column, name in MEASURES.items():
         a, b = groups_of(mine, agents[0], column), groups_of(other, agents[1], column)
-        rows.append(
-            (
-                name,
-                *(f"{mean_interval(groups).value:.2f}" for groups in (a, b)),
-                *with_interval(difference(b, a, paired=True), 1.0, 2, sign="+"),
-            )
-        )
+        means = [f"{np.concatenate(groups).mean():.2f}" for groups in (a, b)]
+        rows.append((name, *means, *with_interval(difference(b, a, paired=True), "+.2f")))
     returns = groups_of(mine, agents[0], "return"), groups_of(other, agents[1], "return")
     rows.append(("episodes with the higher return", f"{share_above(*returns):.0%}", "", "", ""))
     labs = f" The labs differ: {notes}." if notes else ""

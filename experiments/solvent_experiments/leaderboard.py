@@ -19,12 +19,10 @@ from solvent_experiments.summary import Row, read_rows
 from solvent_experiments.table import Table
 
 START, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
-HEADINGS = {
-    "level": "level", "agent": "agent", "score": "score", "95 % interval": "95 % interval",
-    "return (bits)": "return\n(bits)", "overclaimed (bits)": "over-\nclaimed\n(bits)",
-    "refused by debt": "refused\nby debt", "refused otherwise": "other-\nwise", "wrong": "wrong", "command": "command",
-}  # fmt: skip
-"""Headings, and their line breaks in a terminal."""
+HEADINGS = (
+    *("level", "agent", "score", "95 % interval", "return\n(bits)", "over-\nclaimed\n(bits)"),
+    *("refused\nby debt", "refused\nother-\nwise", "wrong", "command"),
+)
 CAPTION = (
     "Score: 100 times the return over the honest script's on the same episodes. Score and return are interquartile "
     "means; the interval is a 95 % bootstrap over training seeds and episodes. Other columns are per-episode means. "
@@ -117,14 +115,10 @@ def leaderboard_table(entries: Entries, env: str | None = None) -> Table:
     rows = [(str(level), str(agent), *_cells(of), str(command)) for level, agent, of, command in placed]
     ends = (
         slice(None) if env is None else slice(1, -1)
-    )  # no level, which is the same everywhere, and no command
+    )  # the level is the same everywhere, and the command is left out
+    cells = tuple(row[ends] for row in rows)
     return Table(
-        tuple(HEADINGS)[ends],
-        tuple(row[ends] for row in rows),
-        caption=CAPTION,
-        left=("agent", "command"),
-        wrapped=("level", "command"),
-        lines=HEADINGS,
+        HEADINGS[ends], cells, caption=CAPTION, left=("agent", "command"), wrapped=("level", "command")
     )
 
 

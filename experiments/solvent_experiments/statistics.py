@@ -10,7 +10,7 @@ both training and evaluation. Few seeds make it coarse: three have only ten diff
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,28 +30,17 @@ class Interval(NamedTuple):
 
 NOTHING = Interval(np.nan, np.nan, np.nan)
 """Where there is nothing to measure."""
-
-
 REPETITIONS = 2000
 """Resamples of a bootstrap."""
 
 
-def _interval(value: float, draws: Floats) -> Interval:
-    """Return ``value`` with the 95 % interval of the draws that are not NaN; NaN if all are."""
-    draws = draws[~np.isnan(draws)]
-    if not len(draws):
-        return NOTHING
-    low, high = np.percentile(draws, (2.5, 97.5))
-    return Interval(value, float(low), float(high))
-
-
-def interquartile_mean(scores: Any, axis: int | None = None) -> Any:
-    """Return the mean without the ``floor(n / 4)`` scores at either end; of all scores without an ``axis``."""
+def interquartile_mean(scores: Any) -> float:
+    """Return the mean of all scores without the ``floor(n / 4)`` at either end."""
     if np.size(scores) == 0:
         raise ValueError("scores: got none; allowed: at least one")
     from scipy.stats import trim_mean  # here, as it takes a second to import
 
-    return trim_mean(np.asarray(scores, np.float64), 0.25, axis)
+    return float(trim_mean(np.asarray(scores, np.float64), 0.25, None))
 
 
 def interval(groups: Sequence[Any], repetitions: int = REPETITIONS) -> Interval:
@@ -59,7 +48,7 @@ def interval(groups: Sequence[Any], repetitions: int = REPETITIONS) -> Interval:
 
     The scores are sorted once, and a resample only counts them.
     """
-    sizes = _sizes(groups)
+    sizes = [len(group) for group in groups]
     if not sizes or min(sizes) == 0:
         raise ValueError(f"groups: got sizes {sizes}; allowed: at least one group, none empty")
     return _interval(*_middle_draws(groups, repetitions=repetitions))
@@ -71,11 +60,7 @@ def mean_interval(groups: Sequence[Any], repetitions: int = REPETITIONS) -> Inte
 
 
 def difference(
-    first: Sequence[Any],
-    second: Sequence[Any],
-    *,
-    middle: bool = False,
-    paired: bool = False,
+    first: Sequence[Any], second: Sequence[Any], *, middle: bool = False, paired: bool = False
 ) -> Interval:
     """Return the mean of ``second`` minus that of ``first``, each resampled independently as in ``interval``.
 
@@ -102,102 +87,73 @@ def share_above(first: Sequence[Any], second: Sequence[Any]) -> float:
 
 def share_interval(parts: Sequence[Any], wholes: Sequence[Any], repetitions: int = REPETITIONS) -> Interval:
     """Return the sum of ``parts`` over that of ``wholes`` with the same interval; NaN if the wholes sum to 0."""
-    return _interval(*_share_draws((parts, wholes), repetitions=repetitions))
+    return _interval(*_share_draws(parts, wholes, repetitions=repetitions))
 
 
 def share_difference(
-    first: tuple[Sequence[Any], Sequence[Any]],
-    second: tuple[Sequence[Any], Sequence[Any]],
-    *,
-    paired: bool,
+    first: tuple[Sequence[Any], Sequence[Any]], second: tuple[Sequence[Any], Sequence[Any]], *, paired: bool
 ) -> Interval:
     """Return the share of ``second`` minus that of ``first``, each ``(parts, wholes)`` by training seed.
 
     With ``paired``, both have the same seeds, which are resampled together. The result is NaN if a whole is 0.
     """
-    if paired:
-        return _interval(*_paired_draws(first, second))
-    (a, draws_a), (b, draws_b) = _share_draws(first), _share_draws(second, stream=1)
-    return _interval(b - a, draws_b - draws_a)
+    if not paired:
+        (a, draws_a), (b, draws_b) = _share_draws(*first), _share_draws(*second, stream=1)
+        return _interval(b - a, draws_b - draws_a)
+    # A seed's group holds the rows of both; each share counts its own.
+    pairs = list(zip(first[0], second[0], strict=True))
+    mine = np.concatenate([np.repeat([True, False], [len(a), len(b)]) for a, b in pairs])
+    part, whole = (
+        np.concatenate([np.append(a, b) for a, b in zip(*both, strict=True)]).astype(np.float64)
+        for both in zip(first, second, strict=True)
+    )
+
+    def apart(counts: Any) -> Any:
+        a, b = (_share(counts @ (part * of), counts @ (whole * of)) for of in (mine, ~mine))
+        return b - a
+
+    draws = [apart(counts) for counts in _counts([len(a) + len(b) for a, b in pairs])]
+    return _interval(float(apart(np.ones(len(mine)))), np.concatenate(draws))
 
 
 def performance_profile(scores: Any, thresholds: Any) -> Floats:
     """Return the share of scores above each of ``thresholds``."""
     ordered = np.sort(np.asarray(scores, np.float64), axis=None)
-    above = ordered.size - np.searchsorted(ordered, np.asarray(thresholds, np.float64), side="right")
-    profile: Floats = above / ordered.size
-    return profile
+    above: Any = ordered.size - np.searchsorted(ordered, np.asarray(thresholds, np.float64), side="right")
+    return above / ordered.size  # type: ignore[no-any-return]
 
 
-# -- draws
+# -- draws: a value, and that of each resample
 
 
-def _sizes(groups: Sequence[Any]) -> list[int]:
-    return [len(group) for group in groups]
+def _interval(value: float, draws: Floats) -> Interval:
+    """Return ``value`` with the 95 % interval of the draws that are not NaN; NaN if all are."""
+    draws = draws[~np.isnan(draws)]
+    return Interval(value, *map(float, np.percentile(draws, (2.5, 97.5)))) if len(draws) else NOTHING
 
 
 def _pooled(groups: Sequence[Any]) -> Floats:
     return np.concatenate([np.asarray(group, np.float64) for group in groups])
 
 
-def _middle_draws(
-    groups: Sequence[Any], *, stream: int = 0, together: bool = False, repetitions: int = REPETITIONS
-) -> tuple[float, Floats]:
+def _middle_draws(groups: Sequence[Any], **how: Any) -> tuple[float, Floats]:
     pooled = _pooled(groups)
     order = np.argsort(pooled, kind="stable")
-    draws = [
-        _trimmed_means(pooled[order], counts[:, order])
-        for counts in _counts(_sizes(groups), stream, together=together, repetitions=repetitions)
-    ]
+    draws = [_trimmed_means(pooled[order], counts[:, order]) for counts in _counts(map(len, groups), **how)]
     return interquartile_mean(pooled), np.concatenate(draws)
 
 
-def _mean_draws(
-    groups: Sequence[Any], *, stream: int = 0, together: bool = False, repetitions: int = REPETITIONS
-) -> tuple[float, Floats]:
+def _mean_draws(groups: Sequence[Any], **how: Any) -> tuple[float, Floats]:
     pooled = _pooled(groups)
-    draws = [
-        counts @ pooled / counts.sum(axis=1)
-        for counts in _counts(_sizes(groups), stream, together=together, repetitions=repetitions)
-    ]
+    draws = [counts @ pooled / counts.sum(axis=1) for counts in _counts(map(len, groups), **how)]
     return float(pooled.mean()), np.concatenate(draws)
 
 
-def _share_draws(
-    share: tuple[Sequence[Any], Sequence[Any]], *, stream: int = 0, repetitions: int = REPETITIONS
-) -> tuple[float, Floats]:
+def _share_draws(parts: Sequence[Any], wholes: Sequence[Any], **how: Any) -> tuple[float, Floats]:
     """Return the share and its resamples; NaN where the whole is 0."""
-    part, whole = map(_pooled, share)
-    draws = [
-        _share(counts @ part, counts @ whole)
-        for counts in _counts(_sizes(share[0]), stream, repetitions=repetitions)
-    ]
-    return float(_share(part.sum(), whole.sum())), np.concatenate(draws) if draws else np.empty(0)
-
-
-def _paired_draws(
-    first: tuple[Sequence[Any], Sequence[Any]],
-    second: tuple[Sequence[Any], Sequence[Any]],
-) -> tuple[float, Floats]:
-    """Return the difference of two shares and its resamples; each group holds a seed's episodes of both."""
-
-    part_a, whole_a = (
-        _pooled(
-            [np.append(mine, np.zeros(len(other))) for mine, other in zip(values, second[0], strict=True)]
-        )
-        for values in first
-    )
-    part_b, whole_b = (
-        _pooled([np.append(np.zeros(len(other)), mine) for mine, other in zip(values, first[0], strict=True)])
-        for values in second
-    )
-    sizes = [len(a) + len(b) for a, b in zip(first[0], second[0], strict=True)]
-    value = float(_share(part_b.sum(), whole_b.sum()) - _share(part_a.sum(), whole_a.sum()))
-    draws = [
-        _share(counts @ part_b, counts @ whole_b) - _share(counts @ part_a, counts @ whole_a)
-        for counts in _counts(sizes)
-    ]
-    return value, np.concatenate(draws)
+    part, whole = _pooled(parts), _pooled(wholes)
+    draws = [_share(counts @ part, counts @ whole) for counts in _counts(map(len, parts), **how)]
+    return float(_share(part.sum(), whole.sum())), np.concatenate(draws)
 
 
 def _share(part: Any, whole: Any) -> Any:
@@ -206,14 +162,15 @@ def _share(part: Any, whole: Any) -> Any:
 
 
 def _counts(
-    sizes: Sequence[int], stream: int = 0, *, together: bool = False, repetitions: int = REPETITIONS
+    group_sizes: Iterable[int], stream: int = 0, *, together: bool = False, repetitions: int = REPETITIONS
 ) -> Iterator[Floats]:
     """Yield how often each pooled score was drawn, in chunks of shape ``(repetitions, sum(sizes))``.
 
     With ``together``, the groups have the same episodes and share the draw of them, whatever the stream.
     """
+    sizes = list(group_sizes)
     if together and len(set(sizes)) > 1:
-        raise ValueError(f"groups: got sizes {list(sizes)}; allowed: the same episodes in each")
+        raise ValueError(f"groups: got sizes {sizes}; allowed: the same episodes in each")
     rng = np.random.default_rng(stream)
     together = together or len(sizes) == 1
     total = sum(sizes)
@@ -250,9 +207,8 @@ def _trimmed_means(ordered: Floats, counts: Floats) -> Floats:
     after = np.cumsum(counts, axis=1)
     totals = after[:, -1:].copy()
     cut = np.floor(totals / 4)
-    kept = np.clip(
-        after, cut, totals - cut, out=after
-    )  # cumulated multiplicities in the middle half, plus ``cut``
+    # Cumulated multiplicities in the middle half, plus ``cut``.
+    kept = np.clip(after, cut, totals - cut, out=after)
     sums = kept[:, -1] * ordered[-1] - cut[:, 0] * ordered[0] - kept[:, :-1] @ np.diff(ordered)
     means: Floats = sums / (totals - 2 * cut)[:, 0]
     return means

@@ -29,18 +29,14 @@ from solvent_experiments.statistics import (
 from solvent_experiments.table import Table
 
 HONEST = "honest"
-WITH_INTERVALS = ("debt", "refusals")
 SCORES = ("adequacy_0", "adequacy_1", "adequacy_2", "adequacy_3")
 """Numbers of findings whose words scored 0 to 3."""
-WITH_INTERVAL = "95 % interval"
 
 RESULTS = {
-    "refusals": "refu-\nsals",
-    "refusals_by_debt": "by\ndebt",
-    "debt": "debt\n(bits)",
-    "accepted": "ac-\ncepted",
-    "wrong": "wrong",
-}
+    "score": "return\n(bits)", "optimum_share": "opti-\nmum", "refusals": "refu-\nsals", "refusals_by_debt": "by\ndebt",
+    "debt": "debt\n(bits)", "accepted": "ac-\ncepted", "wrong": "wrong", "seeds": "seeds x\nepisodes",
+}  # fmt: skip
+PAIRED = {"over_honest": "less honest\n(bits)", "better_than_honest": "earns\nmore"}
 ENERGY = {
     "energy_spent": "energy\nspent", "energy_lost": "energy\nlost", "deferrals": "deferred", "discomforts": "felt",
     "out_of_context": "away", "proposals": "pro-\nposals", "approvals": "approved",
@@ -49,8 +45,20 @@ GATE = {
     "verdicts_accept": "ac-\ncepted", "verdicts_review": "re-\nviewed", "verdicts_reject": "re-\njected",
     "reviews_approved": "ap-\nproved", "reviews_declined": "de-\nclined",
 }  # fmt: skip
-WORDS = dict(zip(SCORES, ("score\n0", "1", "2", "3"), strict=True))
+WORDS = {
+    **dict(zip(SCORES, ("score\n0", "1", "2", "3"), strict=True)),
+    "inadequacy": "mean\nscore", "overclaimed": "over\n(%)",
+}  # fmt: skip
 """Columns of the result tables with their headings and a terminal's line breaks."""
+INTERVALS = {
+    "score": (".2f", 1),
+    "over_honest": ("+.2f", 1),
+    "inadequacy": (".2f", 1),
+    "overclaimed": (".1f", 100),
+}
+"""Columns that are shown with their intervals: format and scale."""
+# Learners differ by tenths of a percent of the optimum.
+SHARES = {"optimum_share": ".1%", "better_than_honest": ".0%"}
 
 CAPTIONS = {
     "results": "Score and return are interquartile means, with a 95 % bootstrap interval over training seeds and "
@@ -113,7 +121,7 @@ def summary(episodes: Columns, params: LabParams) -> list[Row]:
             "ceiling_share": _over(score, params.ceiling),
         }
         for name, column in episodes.items():
-            if name in WITH_INTERVALS:
+            if name in ("debt", "refusals"):
                 measured[name] = mean_interval(groups_of(episodes, agent, name))
             elif column.dtype != object and name not in ("training_seed", "episode_seed", "return"):
                 measured[name] = float(column[episodes["agent"] == agent].mean())
@@ -159,19 +167,13 @@ def _words(episodes: Columns, agent: str) -> dict[str, Interval | float]:
 
 
 def write_rows(path: Path, experiment: Experiment, rows: Sequence[Row]) -> None:
-    write_json(
-        path,
-        {
-            "name": experiment.name,
-            "env": experiment.env,
-            "mark": experiment.mark,
-            "agents": [
-                {"agent": row.agent, "seeds": row.seeds, "episodes": row.episodes}
-                | {k: v._asdict() if isinstance(v, Interval) else v for k, v in row.measured.items()}
-                for row in rows
-            ],
-        },
-    )
+    agents = [
+        {"agent": row.agent, "seeds": row.seeds, "episodes": row.episodes}
+        | {k: v._asdict() if isinstance(v, Interval) else v for k, v in row.measured.items()}
+        for row in rows
+    ]
+    about = {"name": experiment.name, "env": experiment.env, "mark": experiment.mark}
+    write_json(path, about | {"agents": agents})
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -196,80 +198,32 @@ def _row(given: dict[str, Any]) -> Row:
 def result_tables(rows: Sequence[Row], *, title: str = "", mark: str = "") -> list[Table]:
     """Return the tables of a level's mechanisms in order of display; ``mark`` names departures from the level."""
     have = rows[0].measured
-    tables = [_results(rows, f"{title}\n{mark}" if mark else title)]
-    if any("over_honest" in row.measured for row in rows):
-        tables.append(_paired(rows))
-    if "energy_spent" in have:
-        tables.append(_means(rows, ENERGY, "energy"))
-    if "verdicts_accept" in have:
-        tables.append(_means(rows, GATE, "gate"))
-    if SCORES[0] in have:
-        tables.append(_scored(rows))
-    return tables
-
-
-def _table(broken: Sequence[str], rows: Sequence[Sequence[str]], caption: str, title: str = "") -> Table:
-    """Return a table from headings with a terminal's line breaks."""
-    whole = tuple(heading.replace("-\n", "").replace("\n", " ") for heading in broken)
-    lines = dict(zip(whole, broken, strict=True))
-    return Table(whole, tuple(map(tuple, rows)), title=title, caption=CAPTIONS[caption], lines=lines)
-
-
-def _results(rows: Sequence[Row], title: str) -> Table:
-    optimum = ["opti-\nmum"] if "optimum_share" in rows[0].measured else []
-    texts = [
-        (
-            row.agent,
-            *with_interval(row.score, 1.0, 2),
-            *(
-                [f"{row.mean('optimum_share'):.1%}"] if optimum else []
-            ),  # learners differ by tenths of a percent
-            *(f"{row.mean(name):.2f}" for name in RESULTS),
-            f"{row.seeds} x {row.episodes // row.seeds}",
-        )
-        for row in rows
-    ]
-    headings = ("agent", "return\n(bits)", WITH_INTERVAL, *optimum, *RESULTS.values(), "seeds x\nepisodes")
-    return _table(headings, texts, "results", title)
-
-
-def _paired(rows: Sequence[Row]) -> Table:
+    results = {key: heading for key, heading in RESULTS.items() if key != "optimum_share" or key in have}
     compared = [row for row in rows if "over_honest" in row.measured]
-    texts = [
-        (
-            row.agent,
-            *with_interval(row.interval("over_honest"), 1.0, 2, sign="+"),
-            f"{row.mean('better_than_honest'):.0%}",
-        )
-        for row in compared
-    ]
-    return _table(("agent", "less honest\n(bits)", WITH_INTERVAL, "earns\nmore"), texts, "paired")
+    tables = [_table(rows, results, "results", f"{title}\n{mark}" if mark else title)]
+    tables += [_table(compared, PAIRED, "paired")] if compared else []
+    tables += [_table(rows, ENERGY, "energy")] if "energy_spent" in have else []
+    tables += [_table(rows, GATE, "gate")] if "verdicts_accept" in have else []
+    return [*tables, *([_table(rows, WORDS, "words")] if SCORES[0] in have else [])]
 
 
-def _means(rows: Sequence[Row], columns: Mapping[str, str], caption: str) -> Table:
-    texts = [(row.agent, *(f"{row.mean(name):.2f}" for name in columns)) for row in rows]
-    return _table(("agent", *columns.values()), texts, caption)
+def _table(rows: Sequence[Row], columns: Mapping[str, str], caption: str, title: str = "") -> Table:
+    headings, lines = ["agent"], [[row.agent] for row in rows]
+    for key, heading in columns.items():
+        headings += [heading, "95 % interval"] if key in INTERVALS else [heading]
+        for row, line in zip(rows, lines, strict=True):
+            if key in INTERVALS:
+                line.extend(with_interval(row.measured.get(key), *INTERVALS[key]))
+            elif key == "seeds":
+                line.append(f"{row.seeds} x {row.episodes // row.seeds}")
+            else:
+                line.append(format(row.mean(key), SHARES.get(key, ".2f")))
+    return Table(tuple(headings), tuple(map(tuple, lines)), title=title, caption=CAPTIONS[caption])
 
 
-def _scored(rows: Sequence[Row]) -> Table:
-    texts = [
-        (
-            row.agent,
-            *(f"{row.mean(name):.2f}" for name in WORDS),
-            *with_interval(row.measured.get("inadequacy"), 1.0, 2),
-            *with_interval(row.measured.get("overclaimed"), 100.0, 1),
-        )
-        for row in rows
-    ]
-    headings = ("agent", *WORDS.values(), "mean\nscore", WITH_INTERVAL, "over\n(%)", WITH_INTERVAL)
-    return _table(headings, texts, "words")
-
-
-def with_interval(
-    found: Interval | float | None, scale: float, digits: int, sign: str = ""
-) -> tuple[str, str]:
+def with_interval(found: Interval | float | None, form: str = ".2f", scale: float = 1) -> tuple[str, str]:
     """Return a number and its interval as texts; dashes for what has no interval."""
     if not isinstance(found, Interval):
         return "-", "-"
-    value, low, high = (f"{scale * number:{sign}.{digits}f}" for number in found)
+    value, low, high = (format(scale * number, form) for number in found)
     return value, f"{low} to {high}"

@@ -117,27 +117,12 @@ def folder_name(label: str) -> str:
 def table(results: Results, title: str) -> Table:
     """Return a row for each agent of each run."""
     rows = [
-        (
-            label,
-            row.agent,
-            *with_interval(row.score, 1.0, 2),
-            *(f"{row.mean(name):.2f}" for name in MEANS),
-        )
+        (label, row.agent, *with_interval(row.score), *(f"{row.mean(name):.2f}" for name in MEANS))
         for label, of in results.items()
         for row in of
     ]
-    headings = (
-        "lab",
-        "agent",
-        "return (bits)",
-        "95 % interval",
-        "overclaimed",
-        "refused by debt",
-        "accepted",
-        "wrong",
-    )
-    lines = {"return (bits)": "return\n(bits)", "refused by debt": "refused\nby debt"}
-    return Table(headings, tuple(rows), title=title, left=("agent",), lines=lines)
+    numbers = ("return\n(bits)", "95 % interval", "overclaimed", "refused\nby debt", "accepted", "wrong")
+    return Table(("lab", "agent", *numbers), tuple(rows), title=title, left=("agent",))
 
 
 def figure(results: Results) -> Figure:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from solvent_experiments.console import visible
@@ -17,13 +17,12 @@ class Table:
     """Headings and rows of texts. The first column names its row.
 
     Args:
-        headings: one line for each column.
+        headings: with the line breaks that a terminal shows: ``refu-\\nsals``.
         rows: plain text, not markup.
         title: shown above the table in a terminal.
         caption: shown below the table in a terminal and in HTML.
         left: headings of further left-aligned text columns; the others are right-aligned numbers.
         wrapped: headings of columns whose cells a terminal may wrap.
-        lines: headings with their line breaks in a terminal: ``{"refusals": "refu-\\nsals"}``.
     """
 
     headings: tuple[str, ...]
@@ -32,7 +31,6 @@ class Table:
     caption: str = ""
     left: Collection[str] = ()
     wrapped: Collection[str] = ()
-    lines: Mapping[str, str] = field(default_factory=dict)
 
     def terminal(self, *, framed: bool = False, title_style: str = "bold", **layout: Any) -> rich.table.Table:
         """Return the table for a terminal, compact or framed; ``layout`` goes to ``rich.table.Table``."""
@@ -50,7 +48,7 @@ class Table:
             # In a narrow terminal a row's name breaks before a number is cut.
             wraps = not column or heading in self.wrapped
             drawn.add_column(
-                Text(self.lines.get(heading, heading)),
+                Text(heading),
                 justify="left" if not column or heading in self.left else "right",
                 no_wrap=not wraps,
                 overflow="fold" if wraps else "ellipsis",
@@ -60,9 +58,13 @@ class Table:
             drawn.add_row(*(Text(visible(cell)) for cell in row))
         return drawn
 
+    @property
+    def _unbroken(self) -> list[str]:
+        return [heading.replace("-\n", "").replace("\n", " ") for heading in self.headings]
+
     def markdown(self) -> str:
         """Return the table in Markdown, without its title and caption."""
-        lines = [self.headings, ("---",) * len(self.headings), *self.rows]
+        lines = [self._unbroken, ("---",) * len(self.headings), *self.rows]
         return "\n".join(
             "| " + " | ".join(visible(cell).replace("|", "\\|") for cell in line) + " |" for line in lines
         )
@@ -71,7 +73,7 @@ class Table:
         """Return the head and the body of an HTML table; all texts are escaped."""
         from markupsafe import escape
 
-        heads, *rows = [[escape(visible(cell)) for cell in line] for line in (self.headings, *self.rows)]
+        heads, *rows = [[escape(visible(cell)) for cell in line] for line in (self._unbroken, *self.rows)]
         head = "".join(f'<th scope="col">{heading}</th>' for heading in heads)
         body = "".join(
             f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>\n'

@@ -61,7 +61,7 @@ def test_kept_summary_is_read_again(smoke_run: RunFolder) -> None:
 
 def test_lab_has_all_tables(smoke_lab_run: RunFolder) -> None:
     tables = result_tables(read_rows(smoke_lab_run.summary))
-    headings = ("return (bits)", "less honest (bits)", "energy spent", "reviewed", "mean score")
+    headings = ("return\n(bits)", "less honest\n(bits)", "energy\nspent", "re-\nviewed", "mean\nscore")
     assert all(heading in table.headings for heading, table in zip(headings, tables, strict=True))
 
 
