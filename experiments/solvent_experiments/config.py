@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, 
 
 from solvent import ENVIRONMENTS, LabParams, ParamError, preset
 from solvent.extras import install
-from solvent.files import read_input, strict_json
+from solvent.files import first_problem, read_input, strict_json
 from solvent.lab.settings import nearest
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from solvent_agents.registry import MakesAgent
 
 MOST_YAML, MOST_JSON = 2**20, 2**24  # bytes
-MOST_VALUES, DEEPEST = 50_000, 32
+MOST_VALUES = 50_000
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 OF_A_RUN = re.compile(r"figures|.*\.(html|json|parquet|yaml)", re.IGNORECASE)
 ALLOWED_NAME = "an unused name, of letters, digits, '.', '_', '-', that no file of a run could have"
@@ -75,7 +75,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError) as error:  # a month of a date, a number of 5,000 digits
         raise ConfigError(f"broken YAML: {error}", file=path) from None
     except RecursionError:
-        raise ConfigError(f"nested too deeply; allowed: {DEEPEST} levels", file=path) from None
+        raise ConfigError("nested too deeply; allowed: a few levels", file=path) from None
     if not isinstance(data, dict):
         got = "an empty file" if data is None else f"{data!r:.60}"
         raise ConfigError(f"got {got}; allowed: a mapping of keys", file=path)
@@ -83,15 +83,14 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def _measure(data: Any) -> None:
-    """Raise ValueError if a few aliases of aliases stand for more values than there is time for."""
-    waiting, values = [(data, 0)], 0
+    """Raise ValueError if aliases of aliases stand for more values than there is time for."""
+    waiting, values = [data], 0
     while waiting:
-        value, depth = waiting.pop()
-        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        value = waiting.pop()
+        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         values += 1
-        if values > MOST_VALUES or depth > DEEPEST:
-            raise ValueError(f"more than {MOST_VALUES:,} values, or nested deeper than {DEEPEST} levels")
-        waiting += [(item, depth + 1) for item in inner]
+        if values > MOST_VALUES:
+            raise ValueError(f"more than {MOST_VALUES:,} values, aliases counted in full")
 
 
 def read_json(path: Path, what: str) -> Any:
@@ -190,11 +189,8 @@ class Experiment(_Strict):
                 if OWN.fullmatch(agent):
                     self._folder = folder.resolve()
                     self._own[agent] = try_agent(make, self.lab)
-                name = self.agent_names[i]
-                if name in self.agent_names[:i]:
-                    raise ParamError("", f"got {name!r} twice; allowed: once")
-                if not NAME.fullmatch(name) or OF_A_RUN.fullmatch(name):
-                    raise ParamError("", f"{name!r:.80} names a folder; allowed: {ALLOWED_NAME}")
+                elif agent == "exact":
+                    make(self.lab, 0)  # it knows one lab alone
             except ParamError as error:
                 raise ParamError(f"agents[{i}]", error.problem) from None
 
@@ -206,7 +202,11 @@ class Experiment(_Strict):
     @property
     def mark(self) -> str:
         """The mechanisms that are tracked without consequence, or lacking, against the level; usually empty."""
-        return departures(self.lab, environment_params(self.env))
+        level, tracked = environment_params(self.env), self.lab.unenforced
+        parts = ("energy", "proposals", "gate", "adequacy")
+        off = [name for name in parts if getattr(level, name).enabled > getattr(self.lab, name).enabled]
+        said = [f"CONTAMINATED: {' and '.join(tracked)} tracked and not enforced"] if tracked else []
+        return "; ".join([*said, *([f"switched off: {', '.join(off)}"] if off else [])])
 
 
 def load_experiment(path: Path, *, seeds: Sequence[int] | None = None, has_tables: bool = True) -> Experiment:
@@ -231,40 +231,30 @@ def experiment_of(
         given = {**given, "seeds": list(seeds)}
     try:
         experiment = Experiment.model_validate(given)
-        _check(experiment, path.parent, has_tables=has_tables)
+        require_runnable(experiment, path.parent, has_tables=has_tables)
         train = {
             name: _recipe(path, name, changes or {}, experiment.env)
             for name, changes in experiment.train.items()
         }
     except ValidationError as error:
-        problem, key = _first_problem(error)
-        raise ConfigError(problem, file=path, key=key) from None
+        raise ConfigError(_problem(error), file=path) from None
     except ParamError as error:
         raise ConfigError(error.problem, file=path, key=error.path) from None
     return experiment.model_copy(update={"params": experiment.lab.to_mapping(), "train": train})
 
 
-def _first_problem(error: ValidationError) -> tuple[str, str]:
-    """Return what is wrong and at which key."""
+def _problem(error: ValidationError) -> str:
+    """Return the key of the first problem and what is wrong, with the nearest key to an unknown one."""
     first = error.errors(include_url=False)[0]
-    *parents, last = first["loc"]
-    key = ".".join(map(str, first["loc"]))
-    if first["type"] == "extra_forbidden":
-        models: dict[Any, type[BaseModel]] = {(): Experiment, ("evaluation",): Evaluation}
-        model = models.get(tuple(parents), LanguageModel)
-        return "unknown key" + nearest(str(last), model.model_fields), key
-    if first["type"] == "missing":
-        return "missing; it has no default", key
-    allowed = first["msg"].removeprefix("Input should be ").replace("a valid integer", "a whole number")
-    return f"got {first['input']!r:.80}; allowed: {allowed}", key
+    if first["type"] != "extra_forbidden":
+        return first_problem(error)
+    *parents, last = map(str, first["loc"])
+    model = {"": Experiment, "evaluation": Evaluation}.get(".".join(parents), LanguageModel)
+    return f"{'.'.join([*parents, last])}: unknown key" + nearest(last, model.model_fields)
 
 
-def _check(experiment: Experiment, folder: Path, *, has_tables: bool) -> None:
+def require_runnable(experiment: Experiment, folder: Path, *, has_tables: bool = True) -> None:
     """Raise ParamError for what can't be run; its path is the key. Modules of agents may lie in ``folder``."""
-    if experiment.env not in ENVIRONMENTS:
-        raise ParamError(
-            "env", f"unknown environment {experiment.env!r}" + nearest(experiment.env, ENVIRONMENTS)
-        )
     lab = experiment.lab
     if lab.gate.enabled and has_tables:
         from solvent.lab.tables import tables_for
@@ -275,29 +265,22 @@ def _check(experiment: Experiment, folder: Path, *, has_tables: bool) -> None:
     seeds, evaluated = experiment.seeds, experiment.evaluation.seeds
     if twice := next((seed for seed in seeds if seeds.count(seed) > 1), None):
         raise ParamError("seeds", f"got {twice} twice; allowed: distinct numbers")
-    if shared := [seed for seed in seeds if seed in evaluated]:
-        said = (
-            f"got {shared[0]}; allowed: no seed of an evaluation episode ({evaluated[0]} to {evaluated[-1]})"
-        )
-        raise ParamError("seeds", said)
-    if not (experiment.agents or experiment.train or experiment.language):
-        raise ParamError("agents", "got none, and nothing to train; allowed: at least one of either")
+    if shared := [seed for seed in seeds if experiment.train and seed in evaluated]:
+        between = f"({evaluated[0]} to {evaluated[-1]})"
+        raise ParamError("seeds", f"got {shared[0]}; allowed: no seed of an evaluation episode {between}")
     if experiment.track == "wandb" and find_spec("wandb") is None:
         raise ParamError("track", f"wandb is not installed; allowed: after `{install('track')}`")
     experiment.find_agents(folder)
-    if "exact" in experiment.agents:
-        from solvent_agents.exact.exact import known_optimum
-
-        if known_optimum(lab) is None:
-            said = "exact has no solution for this lab; allowed: with Solvent/Tiny-v0 as it is"
-            raise ParamError(f"agents[{experiment.agents.index('exact')}]", said)
-    taken = {name.casefold() for name in experiment.agent_names}  # some file systems ignore case
-    for key, name in [("train", n) for n in experiment.train] + [
-        ("language", n) for n in experiment.language
-    ]:
+    names = [("agents", name) for name in experiment.agent_names]
+    names += [(f"train.{name}", name) for name in experiment.train]
+    names += [(f"language.{name}", name) for name in experiment.language]
+    if not names:
+        raise ParamError("agents", "got none, and nothing to train; allowed: at least one of either")
+    taken: set[str] = set()
+    for key, name in names:
         if not NAME.fullmatch(name) or OF_A_RUN.fullmatch(name) or name.casefold() in taken:
-            raise ParamError(f"{key}.{name}", f"names a folder; allowed: {ALLOWED_NAME}")
-        taken.add(name.casefold())
+            raise ParamError(key, f"{name!r:.80} can't name a folder; allowed: {ALLOWED_NAME}")
+        taken.add(name.casefold())  # some file systems ignore case
 
 
 def _recipe(path: Path, name: str, changes: Mapping[str, Any], env: str) -> dict[str, Any]:
@@ -307,7 +290,7 @@ def _recipe(path: Path, name: str, changes: Mapping[str, Any], env: str) -> dict
     ``hyperparameters/NAME.yml`` beside the config, or of the recipe of this name that comes with the package; NAME is
     the learner's or that given as ``recipe``.
     """
-    from solvent_agents.learning.recipe import RECIPES, Recipe
+    from solvent_agents.learning.recipe import ALGORITHMS, RECIPES, Recipe
 
     key, recipe = f"train.{name}", dict(changes)
     if "algorithm" not in changes:
@@ -321,16 +304,11 @@ def _recipe(path: Path, name: str, changes: Mapping[str, Any], env: str) -> dict
         entries = read_yaml(file)
         if not isinstance(entries.get(env), Mapping):
             raise ConfigError(f"no recipe for {env}; it has: {', '.join(map(str, entries))}", file=file)
-        recipe = {"algorithm": _algorithm(base), **entries[env], **recipe}
+        # A file is named like its algorithm, ``maskable_ppo.yml``, or its entries have one.
+        named = {algorithm.lower(): algorithm for algorithm in ALGORITHMS}
+        algorithm = named.get(str(base).replace("_", "").lower(), base)
+        recipe = {"algorithm": algorithm, **entries[env], **recipe}
     return Recipe.from_mapping(recipe, path=key).to_mapping()
-
-
-def _algorithm(name: str) -> str:
-    """Return the algorithm of a recipe file by its name: MaskablePPO for ``maskable_ppo.yml``."""
-    from solvent_agents.learning.recipe import ALGORITHMS
-
-    found = {algorithm.lower(): algorithm for algorithm in ALGORITHMS}.get(name.replace("_", "").lower())
-    return found or name
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
@@ -351,26 +329,14 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 def environment_params(env: str, changes: Mapping[str, Any] | None = None) -> LabParams:
     """Return the parameters of an environment id, with or without its module (``solvent:Solvent/Debt-v0``).
 
-    ``changes`` are differences from the level. Raises ParamError if one is impossible.
+    ``changes`` are differences from the level. Raises ParamError if one is impossible, or the level unknown.
     """
     name = env.removeprefix("solvent:")
     if name not in ENVIRONMENTS:
-        raise ConfigError(f"unknown environment {env!r:.80}" + nearest(name, ENVIRONMENTS))
+        raise ParamError("env", f"unknown environment {env!r:.80}" + nearest(name, ENVIRONMENTS))
     level = preset(str(ENVIRONMENTS[name].get("preset", "default")))
     lab: LabParams = LabParams.from_mapping(changes, base=level, path="params") if changes else level
     return lab
-
-
-def departures(params: LabParams, level: LabParams) -> str:
-    """Return a line that names what a lab tracks without consequence, and what it lacks of its level."""
-    parts = ("energy", "proposals", "gate", "adequacy")
-    off = [name for name in parts if getattr(level, name).enabled and not getattr(params, name).enabled]
-    said = (
-        [f"CONTAMINATED: {' and '.join(params.unenforced)} tracked and not enforced"]
-        if params.unenforced
-        else []
-    )
-    return "; ".join([*said, *([f"switched off: {', '.join(off)}"] if off else [])])
 
 
 def make_agent(name: str, params: LabParams) -> Agent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import sys
 import time
@@ -69,41 +70,33 @@ def _console() -> type[Console]:
 
 
 def span(seconds: float) -> str:
-    """Return a duration as people say it: ``40 s``, ``3 min 05 s``, ``2 h 10 min``."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    """Return a duration as hours, minutes and seconds: ``0:03:05``."""
+    return str(datetime.timedelta(seconds=round(seconds)))
 
 
 class Progress:
     """Progress by label: bars on a terminal; elsewhere a line at once and every ten seconds; nothing if ``quiet``."""
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
-        self._console, self._quiet = console, quiet
-        self._bars: Any = None
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bars
+
+        self._console, self._quiet, self._bars = console, quiet, console.is_terminal and not quiet
+        columns = (
+            TextColumn("{task.fields[label]}", markup=False),
+            BarColumn(bar_width=30),
+            TextColumn("{task.fields[text]}", markup=False),
+        )
+        self._shown = Bars(*columns, console=console, transient=True, disable=not self._bars)
         self._tasks: dict[str, Any] = {}
         self._told: dict[str, float] = {}
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal and not self._quiet:
-            from rich.progress import BarColumn, TextColumn
-            from rich.progress import Progress as Bars
-
-            columns = (
-                TextColumn("{task.fields[label]}", markup=False),
-                BarColumn(bar_width=30),
-                TextColumn("{task.fields[text]}", markup=False),
-            )
-            self._bars = Bars(*columns, console=self._console, transient=True)
-            self._bars.start()
+        self._shown.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bars is not None:
-            self._bars.stop()
+        self._shown.stop()
 
     def say(self, text: str) -> None:
         """Print a permanent line."""
@@ -112,16 +105,16 @@ class Progress:
 
     def update(self, label: str, share: float, text: str, *, line: bool = True) -> None:
         """Show that ``share`` (0 to 1) of a label's work is done; with ``line`` also where there is no terminal."""
-        if self._bars is not None:
+        if self._bars:
             if label not in self._tasks:
-                self._tasks[label] = self._bars.add_task("", total=1.0, label=label, text=text)
-            self._bars.update(self._tasks[label], completed=share, text=text)
+                self._tasks[label] = self._shown.add_task("", total=1.0, label=label, text=text)
+            self._shown.update(self._tasks[label], completed=share, text=text)
         elif line and time.monotonic() - self._told.get(label, float("-inf")) >= LINE_AFTER:
             self._told[label] = time.monotonic()
             self.say(f"{label}: {text}")
 
     def end(self, label: str, text: str) -> None:
         """Remove a label and print how it ended."""
-        if self._bars is not None and label in self._tasks:
-            self._bars.remove_task(self._tasks.pop(label))
+        if label in self._tasks:
+            self._shown.remove_task(self._tasks.pop(label))
         self.say(f"{label}: {text}")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvent_agents.language.recorded import Recorded
-from solvent_experiments.config import ConfigError, Evaluation, Experiment, LanguageModel
+from solvent_experiments.config import ConfigError, Evaluation, Experiment, LanguageModel, require_runnable
 from solvent_experiments.folder import Columns
 
 CONDITIONS = {"beliefs": "hidden", "explanation": "unexplained"}
@@ -120,7 +120,7 @@ def experiment_of(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tu
         },
         evaluation=Evaluation(episodes=len(seeds), first_seed=seeds[0], salt=first.arguments["salt"]),
     )
-    experiment.find_agents(Path())
+    require_runnable(experiment, Path())
     return experiment, [note for log in logs for note in log.notes()]
 
 

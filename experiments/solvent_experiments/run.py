@@ -248,20 +248,15 @@ class Clock:
 
     def __init__(self, experiment: Experiment, units: Sequence[Unit], jobs: int) -> None:
         self.ended: set[str] = set()
-        self._jobs = jobs
+        self._jobs, self._units = jobs, {unit.label: unit for unit in units}
         self._found: dict[tuple[str, str], Message] = {}
-        self._kinds: dict[tuple[str, str], str] = {}
         evaluation = experiment.evaluation
         for unit in units:
-            slow = searches(unit)
-            episodes = min(evaluation.episodes, evaluation.slow_episodes) if slow else evaluation.episodes
-            totals = {"evaluation": episodes}
+            fewest = evaluation.slow_episodes if searches(unit) else evaluation.episodes
+            self.hear(Message(unit.label, "evaluation", 0, min(evaluation.episodes, fewest)))
             if unit.seed is not None:
-                recipe = experiment.train[unit.agent] or {}
-                totals["training"] = int(recipe["n_timesteps"])
-            for stage, total in totals.items():
-                self._found[unit.label, stage] = Message(unit.label, stage, 0, total)
-                self._kinds[unit.label, stage] = "search" if slow else stage
+                steps = (experiment.train[unit.agent] or {})["n_timesteps"]
+                self.hear(Message(unit.label, "training", 0, int(steps)))
 
     def hear(self, message: Message) -> None:
         self._found[message.label, message.stage] = message
@@ -269,25 +264,23 @@ class Clock:
     def end(self, label: str) -> None:
         """Count a unit as done."""
         self.ended.add(label)
-        for key, found in self._found.items():
-            if key[0] == label:
-                self._found[key] = found._replace(done=found.total)
+        for found in [found for found in self._found.values() if found.label == label]:
+            self.hear(found._replace(done=found.total))
+
+    def _pace(self, unit: Unit, stage: str) -> float:
+        """Return the seconds per step or episode of a stage: the agent's, of all its seeds, as soon as it is known."""
+        mine = [
+            f for f in self._found.values() if f.stage == stage and self._units[f.label].agent == unit.agent
+        ]
+        seconds, done = sum(f.seconds for f in mine), sum(f.done for f in mine if f.seconds)
+        return seconds / done if done and seconds > 1.0 else PACE["search" if searches(unit) else stage]
 
     def left(self) -> tuple[float, float]:
         """Return the seconds that the run still takes, and the share of its work that is done."""
-        measured: dict[str, tuple[float, int]] = {}
-        for key, found in self._found.items():
-            seconds, done = measured.get(self._kinds[key], (0.0, 0))
-            measured[self._kinds[key]] = (
-                seconds + found.seconds,
-                done + (found.done if found.seconds else 0),
-            )
-        pace = {kind: s / d if d and s > 1.0 else PACE[kind] for kind, (s, d) in measured.items()}
-        remaining: dict[str, float] = {}
-        for key, found in self._found.items():
-            own = found.seconds / found.done if found.done and found.seconds > 1.0 else pace[self._kinds[key]]
-            remaining[key[0]] = remaining.get(key[0], 0.0) + own * (found.total - found.done)
-        spent = sum(seconds for seconds, _ in measured.values())
+        remaining = dict.fromkeys(self._units, 0.0)
+        for (label, stage), found in self._found.items():
+            remaining[label] += self._pace(self._units[label], stage) * (found.total - found.done)
+        spent = sum(found.seconds for found in self._found.values())
         everything = sum(remaining.values())
         longest = max(remaining.values(), default=0.0)  # one unit runs on one core, however many are free
         return max(longest, everything / self._jobs), spent / max(1e-9, spent + everything)
@@ -295,11 +288,8 @@ class Clock:
     def told(self) -> tuple[float, str]:
         """Return the share that is done, and a line with it and the time left."""
         seconds, share = self.left()
-        units = len({label for label, _ in self._found})
-        return (
-            share,
-            f"{len(self.ended)} of {units} agents, {share:.0%} of the work, about {span(seconds)} left",
-        )
+        done = f"{len(self.ended)} of {len(self._units)} agents, {share:.0%} of the work"
+        return share, f"{done}, about {span(seconds)} left"
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ import pytest
 import typer.main
 
 from solvent_experiments.cli import app
-from solvent_experiments.console import Progress, complain, new_console, span, visible
+from solvent_experiments.console import Progress, complain, new_console, visible
 from solvent_experiments.folder import RunFolder
 from tests.commands import call, console, written
 
@@ -74,10 +74,6 @@ def test_text_from_outside_is_made_visible(capsys: pytest.CaptureFixture[str]) -
     assert line.count("\n") == 1
     assert line.endswith("allowed: less\n")
     assert len(line) < 1100
-
-
-def test_time_is_said_as_people_do() -> None:
-    assert [span(s) for s in (3, 65, 3700)] == ["3 s", "1 min 05 s", "1 h 01 min"]
 
 
 def test_progress_is_bars_on_a_terminal_and_lines_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
