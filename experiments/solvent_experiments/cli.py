@@ -26,6 +26,7 @@ from solvent_experiments.instruments.gate import app as gate
 from solvent_experiments.instruments.language import llm, serve
 from solvent_experiments.instruments.options import Env, Quiet
 from solvent_experiments.instruments.proposals import app as proposals
+from solvent_experiments.studies.command import Fresh, Jobs, Seeds
 from solvent_experiments.studies.command import app as study
 
 PROG = "solvent"
@@ -87,14 +88,8 @@ def run(
     config: Annotated[
         Path, typer.Argument(metavar="CONFIG", help="YAML file of the experiment.", show_default=False)
     ],
-    seeds: Annotated[
-        str | None,
-        typer.Option(help="Training seeds in place of the config's: `0,1,2` or `0-4`.", show_default=False),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Agents at a time.  [default: one per core]", show_default=False),
-    ] = None,
+    seeds: Seeds = None,
+    jobs: Jobs = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder to write.  [default: runs/NAME]", show_default=False)
     ] = None,
@@ -110,9 +105,7 @@ def run(
         ),
     ] = None,
     quiet: Quiet = False,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Move an existing run aside and start over.")
-    ] = False,
+    fresh: Fresh = False,
 ) -> None:
     """Run an experiment: train every seed, evaluate every agent on the same episodes, draw the figures.
 
@@ -133,45 +126,36 @@ def run(
         raise ConfigError(f"got {address!r:.80}; allowed: with --backend ray alone", key="--address")
     chosen = None if seeds is None else parse_seeds(seeds)
     given = read_yaml(config)
-    sweeps = "sweep" in given
-    if sweeps:
+    if "sweep" in given:
         from solvent_experiments.sweep import load_sweep
 
-        experiments = load_sweep(given, config, chosen)
+        sweep = load_sweep(given, config, chosen)
     else:
-        experiments = {"": experiment_of(given, config, seeds=chosen)}
+        experiment = experiment_of(given, config, seeds=chosen)
+    root = out if out is not None else Path("runs") / given["name"]
 
     # After the checks, which need no learner.
-    from solvent_experiments.run import Pool, Processes, run_experiment, show_results
+    from solvent_experiments.run import Processes, run_experiment, show_results
 
-    opening: contextlib.AbstractContextManager[Pool | None] = contextlib.nullcontext()
-    if backend == "ray":
-        try:
-            from solvent_experiments.ray import RayPool
-        except ModuleNotFoundError as error:
-            from solvent.extras import install
+    with _ray(address, jobs) if backend == "ray" else Processes(jobs) as pool:
+        if "sweep" in given:
+            from solvent_experiments.sweep import run_sweep
 
-            raise ConfigError(
-                f"needs the package {error.name}: {install('ray')}", key="--backend ray"
-            ) from None
-        opening = RayPool(address, jobs or os.cpu_count() or 1)
-    root = out if out is not None else Path("runs") / given["name"]
-    if sweeps:
-        from solvent_experiments.sweep import folder_name, run_sweep, table
+            run_sweep(sweep, root, pool, quiet=quiet, fresh=fresh)
+        else:
+            show_results(run_experiment(experiment, root, pool=pool, quiet=quiet, fresh=fresh))
 
-        with opening as pool, pool or Processes(jobs) as workers:
-            results = run_sweep(experiments, root, workers, quiet=quiet, fresh=fresh)
-        new_console().print(table(results, f"{given['name']}: a run for each lab").terminal())
-        say(str(root / "sweep.png"))
-        two = shlex.join(str(root / folder_name(label)) for label in [*experiments][:2])
-        suggest(f"`solvent compare {two}` compares two of these runs in pairs.")
-        return
-    with opening as pool:
-        folder = run_experiment(experiments[""], root, pool=pool, jobs=jobs, quiet=quiet, fresh=fresh)
-    show_results(folder, new_console())
-    suggest(
-        f"`solvent report {shlex.quote(str(root))}` writes a page with figures and an episode to step through."
-    )
+
+def _ray(address: str | None, jobs: int | None) -> Any:
+    try:
+        from solvent_experiments.ray import RayPool
+    except ModuleNotFoundError as error:
+        from solvent.extras import install
+        from solvent_experiments.config import ConfigError
+
+        needed = f"needs the package {error.name}: {install('ray')}"
+        raise ConfigError(needed, key="--backend ray") from None
+    return RayPool(address, jobs or os.cpu_count() or 1)
 
 
 @app.command()
@@ -190,9 +174,6 @@ def evaluate(
         int, typer.Option(min=1, max=1_000_000, help="Number of episodes, one per seed.")
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, max=2**31, help="Seed of the first episode.")] = 10_000,
-    out: Annotated[
-        Path | None, typer.Option(help="Parquet file for the episodes.", show_default=False)
-    ] = None,
 ) -> None:
     """Evaluate agents, all on the same episodes, and show a table.
 
@@ -206,15 +187,12 @@ def evaluate(
     from solvent_experiments import evaluation as played
     from solvent_experiments.config import ConfigError, Evaluation, environment_params, make_agent
     from solvent_experiments.console import Progress
-    from solvent_experiments.folder import joined, owned, write_parquet
+    from solvent_experiments.folder import joined, owned
     from solvent_experiments.summary import result_tables, summary
 
     params = environment_params(env)
-    if out is not None and out.exists():
-        raise ConfigError("exists already; allowed: a new file", file=out, key="--out")
     chosen = Evaluation(episodes=episodes, slow_episodes=episodes, first_seed=seed, trace_episodes=0)
-    parts, console = [], new_console()
-    made = {}
+    parts, made, console = [], {}, new_console()
     for given in agents:
         agent = make_agent(given, params)
         name = agent.name if OWN.fullmatch(given) else given
@@ -230,8 +208,6 @@ def evaluate(
             found = played.evaluate(agent, params, chosen, on_progress=on_progress)
             parts.append(owned(found.episodes if found else {}, name))
     columns = joined(parts)
-    if out is not None:
-        write_parquet(out, columns)
     title = f"{env}, seeds {seed} to {seed + episodes - 1}"
     for table in result_tables(summary(columns, params), title=title):
         console.print(table.terminal())
@@ -296,12 +272,12 @@ def figures(runs: Runs) -> None:
 
     Example: `solvent figures runs/quickstart`
     """
-    from solvent_experiments.figures.drawing import draw_all
+    from solvent_experiments.figures.drawing import draw
     from solvent_experiments.folder import RunFolder
 
     for root in runs:
         RunFolder(root).read_manifest()  # a run that is not finished has no figures yet
-        for path in draw_all(RunFolder(root)):
+        for path in draw(RunFolder(root)):
             say(str(path))
     suggest(f"`solvent report {shlex.join(map(str, runs))}` shows them on a page, with an episode.")
 

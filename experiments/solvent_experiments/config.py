@@ -95,10 +95,9 @@ def _measure(data: Any) -> None:
 
 def read_json(path: Path, what: str) -> Any:
     """Return the value in a strict JSON file; ``what`` says what is allowed."""
+    text = _text(path, what, MOST_JSON)
     try:
-        return strict_json(_text(path, what, MOST_JSON))
-    except ConfigError:
-        raise
+        return strict_json(text)
     except ValueError as error:
         raise ConfigError(f"broken JSON ({error}); allowed: {what}", file=path) from None
 
@@ -106,12 +105,9 @@ def read_json(path: Path, what: str) -> Any:
 def _text(path: Path, what: str, most: int) -> str:
     try:
         return read_input(path, most).decode("utf-8-sig")
-    except FileNotFoundError:
-        raise ConfigError(f"no such file; allowed: {what}", file=path) from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"not a text in UTF-8 ({error.reason}); allowed: {what}", file=path) from None
-    except OSError as error:
-        raise ConfigError(f"can't be read ({error.strerror}); allowed: {what}", file=path) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text in UTF-8"
+        raise ConfigError(f"can't be read ({reason}); allowed: {what}", file=path) from None
 
 
 class _Strict(BaseModel):

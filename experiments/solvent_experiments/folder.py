@@ -22,11 +22,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import filelock
 import numpy as np
 import yaml
 from numpy.typing import NDArray
@@ -40,6 +41,7 @@ NO_SEED = -1
 """Marks "no training seed" in memory; in Parquet it is null."""
 LANGUAGE = ("invalid_calls", "silent", "messages", "prompt_tokens", "answer_tokens", "stopped")
 """Columns that only the episodes of a language model have. The joined table of a run is without them."""
+WRITTEN = "as `solvent run` wrote it"
 PACKAGES = ("gymnasium", "numba", "numpy", "scipy", "torch", "stable-baselines3", "sb3-contrib")
 
 
@@ -76,19 +78,20 @@ class RunFolder:
         try:
             return Experiment.model_validate(read_yaml(self.config))
         except ValueError as error:
-            raise ConfigError(
-                f"not the config of a run ({str(error).splitlines()[0]})", file=self.config
-            ) from None
+            problem = f"not the config of a run ({str(error).splitlines()[0]})"
+            raise ConfigError(problem, file=self.config) from None
+
+    @property
+    def finished(self) -> bool:
+        return self.manifest.exists() and bool(read_json(self.manifest, WRITTEN)["finished"])
 
     def read_manifest(self) -> dict[str, Any]:
         """Return the manifest; raise ConfigError unless the run is finished."""
         self._require_run()
-        manifest = read_json(self.manifest, "as `solvent run` wrote it") if self.manifest.exists() else {}
-        if not isinstance(manifest, dict) or not manifest.get("finished"):
-            raise ConfigError(
-                "unfinished; allowed: a finished run (the same `solvent run` resumes it)", file=self.root
-            )
-        return manifest
+        if not self.finished:
+            said = "unfinished; allowed: a finished run (the same `solvent run` resumes it)"
+            raise ConfigError(said, file=self.root)
+        return dict(read_json(self.manifest, WRITTEN))
 
     def _require_run(self) -> None:
         if not self.config.exists():
@@ -138,43 +141,34 @@ class RunFolder:
     def locked(self) -> Iterator[None]:
         """Keep other processes out of the folder."""
         self.root.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as held:
-            try:
-                held.enter_context(locked(self.root / ".lock", 0.0))
-            except TimeoutError:
-                said = "another process is using this folder; allowed: one at a time"
-                raise ConfigError(said, file=self.root) from None
-            yield
+        try:
+            with locked(self.root / ".lock", 0.0):
+                yield
+        except filelock.Timeout:
+            said = "another process is using this folder; allowed: one at a time"
+            raise ConfigError(said, file=self.root) from None
 
     def write_manifest(
         self, experiment: Experiment, started: str, finished: str | None, seconds: float
     ) -> None:
-        write_json(
-            self.manifest,
-            {
-                "name": experiment.name,
-                "env": experiment.env,
-                "mark": experiment.mark,
-                "started": started,
-                "finished": finished,
-                "seconds": round(seconds, 1),
-                "seeds": experiment.seeds,
-                "agents": dict(zip(experiment.agent_names, experiment.agents, strict=True)),
-                **surroundings(),
-            },
-        )
-
-
-def surroundings() -> dict[str, Any]:
-    """Return what a result depends on besides its input: the command and the versions."""
-    return {
-        "command": shlex.join(["solvent", *sys.argv[1:]]),
-        "solvent": _version("solvent-gym"),
-        "commit": _commit(),
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "packages": {name: _version(name) for name in PACKAGES},
-    }
+        """Write what the results depend on besides the config: the command and the versions."""
+        about = {
+            "name": experiment.name,
+            "env": experiment.env,
+            "mark": experiment.mark,
+            "started": started,
+            "finished": finished,
+            "seconds": round(seconds, 1),
+            "seeds": experiment.seeds,
+            "agents": dict(zip(experiment.agent_names, experiment.agents, strict=True)),
+            "command": shlex.join(["solvent", *sys.argv[1:]]),
+            "solvent": _version("solvent-gym"),
+            "commit": _commit(),
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "packages": {name: _version(name) for name in PACKAGES},
+        }
+        write_json(self.manifest, about)
 
 
 def now() -> str:
@@ -278,15 +272,13 @@ def read_parquet(path: Path) -> Columns:
     """Return what ``write_parquet`` wrote; raise ConfigError for a missing or damaged file."""
     from pyarrow import parquet
 
+    # Not `read_table`: a thread of its own that still holds the file when the process ends aborts it.
     try:
-        # Not `read_table`: its thread, if it still holds the file when the process ends, aborts it.
         with parquet.ParquetFile(path, page_checksum_verification=True) as reader:
             table = reader.read(use_threads=False)
     except (OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0].partition(". ")[0]
-        raise ConfigError(
-            f"damaged ({reason}); move it away, and the same run makes it again", file=path
-        ) from None
+        reason = f"damaged ({str(error).partition('. ')[0]})"
+        raise ConfigError(f"{reason}; move it away, and the same run makes it again", file=path) from None
     columns = {}
     for name in table.column_names:
         column = table[name].fill_null(NO_SEED) if name == "training_seed" else table[name]

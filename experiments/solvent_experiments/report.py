@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jinja2 import Environment, StrictUndefined
@@ -21,34 +21,9 @@ from solvent.files import require_writable, write_atomically
 from solvent.lab.rendering.text import ESCAPE
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import visible
-from solvent_experiments.figures.drawing import FIGURES, draw_all
+from solvent_experiments.figures.drawing import FIGURES, draw
 from solvent_experiments.folder import RunFolder, groups_of, read_parquet, select
 from solvent_experiments.summary import Row, read_rows, result_tables
-from solvent_experiments.table import Table
-
-TEMPLATE = "report.html.j2"
-
-
-class Picture(NamedTuple):
-    """A figure of a run: its name, what it shows, and its image as a data URI."""
-
-    name: str
-    about: str
-    uri: str
-
-
-class Section(NamedTuple):
-    """A run on the page; ``frames`` are those of one episode."""
-
-    title: str
-    env: str
-    mark: str
-    tables: Sequence[Table]
-    pictures: Sequence[Picture]
-    episode: str
-    frames: Sequence[str]
-    config: str
-    manifest: dict[str, Any]
 
 
 def write_report(roots: Sequence[Path], out: Path | None) -> Path:
@@ -59,10 +34,8 @@ def write_report(roots: Sequence[Path], out: Path | None) -> Path:
         out: the file; by default ``report.html``, in the folder of a single run, otherwise in the working directory.
 
     Raises:
-        ConfigError: a run is unfinished or given twice, or ``out`` has another ending than ``.html``.
+        ConfigError: a run is unfinished, or ``out`` has another ending than ``.html``.
     """
-    if twice := next((root for root in roots if list(roots).count(root) > 1), None):
-        raise ConfigError("is given twice; allowed: once", file=twice)
     out = out or (roots[0] if len(roots) == 1 else Path()) / "report.html"
     if out.suffix.lower() not in (".html", ".htm") or out.is_dir():
         raise ConfigError("allowed: a file whose name ends in .html", file=out, key="--out")
@@ -73,30 +46,36 @@ def write_report(roots: Sequence[Path], out: Path | None) -> Path:
     return out
 
 
-def _section(folder: RunFolder, manifest: dict[str, Any]) -> Section:
+def _section(folder: RunFolder, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return what the page shows of a run, as the template names it."""
     experiment, rows = folder.experiment(), read_rows(folder.summary)
     if not folder.figures.exists():
-        draw_all(folder)
+        draw(folder)
+    pictures = {name: folder.figures / f"{name}.png" for name in FIGURES}
     episode, frames = _episode(folder, rows, experiment.lab)
-    return Section(
-        title=experiment.name,
-        env=experiment.env,
-        mark=experiment.mark,
-        tables=result_tables(rows),
-        pictures=[
-            Picture(name, (draw.__doc__ or "").splitlines()[0].removeprefix("Draw "), _uri(path))
-            for name, draw in FIGURES.items()
-            if (path := folder.figures / f"{name}.png").exists()
+    return {
+        "title": experiment.name,
+        "env": experiment.env,
+        "mark": experiment.mark,
+        "tables": result_tables(rows),
+        "pictures": [
+            {"name": name, "about": _about(name), "image": _base64(path.read_bytes())}
+            for name, path in pictures.items()
+            if path.exists()
         ],
-        episode=episode,
-        frames=frames,
-        config=folder.config.read_text(encoding="utf-8"),
-        manifest=manifest,
-    )
+        "episode": episode,
+        "frames": frames,
+        "config": folder.config.read_text(encoding="utf-8"),
+        "manifest": manifest,
+    }
 
 
-def _uri(path: Path) -> str:
-    return f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+def _about(figure: str) -> str:
+    return (FIGURES[figure].__doc__ or "").splitlines()[0].removeprefix("Draw ")
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
 
 
 def _episode(folder: RunFolder, rows: Sequence[Row], lab: LabParams) -> tuple[str, list[str]]:
@@ -123,9 +102,11 @@ def _episode(folder: RunFolder, rows: Sequence[Row], lab: LabParams) -> tuple[st
     return about, [ESCAPE.sub("", str(frame)) for frame in frames]
 
 
-def _page(sections: Sequence[Section]) -> str:
+def _page(sections: Sequence[dict[str, Any]]) -> str:
     folder = files("solvent_experiments") / "templates"
-    style, script = ((folder / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
+    template, style, script = (
+        (folder / f"report.{kind}").read_text(encoding="utf-8") for kind in ("html.j2", "css", "js")
+    )
     # Characters that a terminal or a page would hide, such as marks of direction, are shown; markup is escaped.
     environment = Environment(
         autoescape=True,
@@ -134,14 +115,9 @@ def _page(sections: Sequence[Section]) -> str:
         lstrip_blocks=True,
         finalize=lambda value: visible(value, "\n") if type(value) is str else value,
     )
-    return environment.from_string((folder / TEMPLATE).read_text(encoding="utf-8")).render(
-        sections=sections,
-        style=Markup(style),
-        script=Markup(script),
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-    )
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
+    hashes = {
+        f"{name}_hash": f"'sha256-{_base64(hashlib.sha256(text.encode()).digest())}'"
+        for name, text in (("style", style), ("script", script))
+    }
+    parts = {"style": Markup(style), "script": Markup(script)}
+    return environment.from_string(template).render(sections=sections, **parts, **hashes)

@@ -9,6 +9,7 @@ import contextlib
 import json
 import multiprocessing
 import os
+import shlex
 import shutil
 import signal
 import threading
@@ -21,12 +22,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
-from rich.console import Console
 
 from solvent.files import write_atomically, write_json
 from solvent_agents.agent import Agent
 from solvent_experiments.config import Experiment
-from solvent_experiments.console import Progress, new_console, span
+from solvent_experiments.console import Progress, new_console, span, suggest
 from solvent_experiments.evaluation import evaluate
 from solvent_experiments.folder import (
     LANGUAGE,
@@ -92,13 +92,12 @@ class Pool(Protocol):
 
 
 def run_experiment(
-    experiment: Experiment, root: Path, *, pool: Pool | None = None, jobs: int | None = None,
-    quiet: bool = False, fresh: bool = False,
-) -> RunFolder:  # fmt: skip
+    experiment: Experiment, root: Path, *, pool: Pool | None = None, quiet: bool = False, fresh: bool = False
+) -> RunFolder:
     """Run the unfinished part of an experiment in the folder ``root``.
 
     Args:
-        pool: executes the units and stays open; by default ``jobs`` processes of this machine, one per core.
+        pool: executes the units and stays open; by default processes of this machine, one per core.
         quiet: show nothing but the results.
         fresh: first move an existing folder aside.
 
@@ -114,26 +113,19 @@ def run_experiment(
         with folder.locked(), stop_on_signals(shown) as stop:
             folder.prepare(experiment)
             left = [unit for unit in folder.units(experiment) if not unit.episodes.exists()]
-            if not left and folder.summary.exists() and _finished(folder):
+            if not left and folder.summary.exists() and folder.finished:
                 shown.say(f"{root}: already finished; nothing to do")
                 return folder
             started, begun = now(), time.monotonic()
             folder.write_manifest(experiment, started, None, 0.0)
             if left:
                 _compile(experiment)
-                with contextlib.ExitStack() as opened:
-                    workers = pool or opened.enter_context(Processes(jobs))
+                with contextlib.nullcontext(pool) if pool else Processes() as workers:
                     _Session(experiment, folder, left, workers, shown, stop).work()
             join(experiment, folder, folder.units(experiment))
             _draw(folder, shown)
             folder.write_manifest(experiment, started, now(), time.monotonic() - begun)
     return folder
-
-
-def _finished(folder: RunFolder) -> bool:
-    with contextlib.suppress(ValueError):
-        return bool(folder.read_manifest())
-    return False
 
 
 def _compile(experiment: Experiment) -> None:
@@ -146,9 +138,9 @@ def _compile(experiment: Experiment) -> None:
 
 
 def _draw(folder: RunFolder, shown: Progress) -> None:
-    from solvent_experiments.figures.drawing import draw_all
+    from solvent_experiments.figures.drawing import draw
 
-    drawn = draw_all(folder)
+    drawn = draw(folder)
     shown.say(f"figures: {len(drawn)} drawn; those without data are left out")
 
 
@@ -238,7 +230,8 @@ class _Session:
         done = [unit for unit in self._folder.units(self._experiment) if unit.episodes.exists()]
         try:
             join(self._experiment, self._folder, done)
-            self._shown.say(f"first figure, while the others run: {draw(FIRST_FIGURE, self._folder)}")
+            (first,) = draw(self._folder, [FIRST_FIGURE])
+            self._shown.say(f"first figure, while the others run: {first}")
         except Exception as error:  # an early figure must not stop the trainings
             self._shown.say(f"no first figure: {error}")
 
@@ -402,7 +395,7 @@ def _agent(experiment: Experiment, unit: Unit) -> tuple[Agent, Columns]:
 class Processes:
     """A pool of processes, by default one per core, spawned so that no thread or lock of the parent is copied."""
 
-    def __init__(self, jobs: int | None) -> None:
+    def __init__(self, jobs: int | None = None) -> None:
         one_thread_each()
         context = multiprocessing.get_context("spawn")
         self.jobs = jobs or len(os.sched_getaffinity(0))
@@ -499,11 +492,13 @@ def _judged_by(experiment: Experiment) -> dict[str, Any]:
     return {"thresholds": thresholds, "domain": measured.about["domain"]}
 
 
-def show_results(folder: RunFolder, console: Console) -> None:
-    """Print the result tables and the paths of the figures."""
-    experiment = folder.experiment()
+def show_results(folder: RunFolder) -> None:
+    """Print the result tables, the paths of the figures, and the next step."""
+    experiment, console = folder.experiment(), new_console()
     title = f"{experiment.name} ({experiment.env})"
     for table in result_tables(read_rows(folder.summary), title=title, mark=experiment.mark):
         console.print(table.terminal(title_style="bold red" if experiment.mark else "bold"))
     for path in sorted(folder.figures.glob("*.png")):
         console.print(str(path), highlight=False, soft_wrap=True)
+    root = shlex.quote(str(folder.root))
+    suggest(f"`solvent report {root}` writes a page with figures and an episode to step through.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from matplotlib.figure import Figure
 
 from solvent.files import write_json
 from solvent_experiments.config import ConfigError, Experiment, experiment_of
+from solvent_experiments.console import new_console, say, suggest
 from solvent_experiments.figures.frame import names_at_right
 from solvent_experiments.figures.style import colour_of, head, new_figure, save, styled
 from solvent_experiments.run import Pool, run_experiment
@@ -89,40 +91,37 @@ def _changed(params: Any, chosen: Mapping[str, Any], path: Path) -> dict[str, An
 
 def run_sweep(
     experiments: Mapping[str, Experiment], root: Path, pool: Pool, *, quiet: bool, fresh: bool
-) -> Results:
-    """Run the unfinished experiments of a sweep, and write ``sweep.json`` and the figure. Return the agents' rows."""
+) -> None:
+    """Run the unfinished experiments of a sweep, write ``sweep.json`` and the figure, and print the table."""
     results = {}
     for label, experiment in experiments.items():
         folder = run_experiment(experiment, root / folder_name(label), pool=pool, quiet=quiet, fresh=fresh)
         results[label] = read_rows(folder.summary)
-    rows = [
-        {"lab": label, "agent": row.agent, **row.score._asdict(), **{name: row.mean(name) for name in MEANS}}
-        for label, of in results.items()
-        for row in of
-    ]
-    write_json(root / "sweep.json", rows)
-    first = next(iter(experiments.values()))
+    rows = [(label, row) for label, of in results.items() for row in of]
+    about = [{"lab": label, "agent": row.agent} | row.score._asdict() for label, row in rows]
+    means = [{name: row.mean(name) for name in MEANS} for _, row in rows]
+    write_json(root / "sweep.json", [one | more for one, more in zip(about, means, strict=True)])
     with styled():
         drawn = figure(results)
-        head(drawn, f"{first.env}, sweep {root.name}")
+        head(drawn, f"{experiment.env}, sweep {root.name}")
         save(drawn, root / "sweep")
-    return results
+    numbers = ("return\n(bits)", "95 % interval", "overclaimed", "refused\nby debt", "accepted", "wrong")
+    cells = [
+        (label, row.agent, *with_interval(row.score), *(f"{row.mean(name):.2f}" for name in MEANS))
+        for label, row in rows
+    ]
+    table = Table(
+        ("lab", "agent", *numbers), tuple(cells), title=f"{root}: a run for each lab", left=("agent",)
+    )
+    new_console().print(table.terminal())
+    say(str(root / "sweep.png"))
+    two = shlex.join(str(root / folder_name(label)) for label in [*experiments][:2])
+    suggest(f"`solvent compare {two}` compares two of these runs in pairs.")
 
 
 def folder_name(label: str) -> str:
     """Return the name of a run's folder: its label, with a dash for every character that ``NAME`` does not allow."""
     return re.sub(r"[^A-Za-z0-9._-]", "-", label)[:100]
-
-
-def table(results: Results, title: str) -> Table:
-    """Return a row for each agent of each run."""
-    rows = [
-        (label, row.agent, *with_interval(row.score), *(f"{row.mean(name):.2f}" for name in MEANS))
-        for label, of in results.items()
-        for row in of
-    ]
-    numbers = ("return\n(bits)", "95 % interval", "overclaimed", "refused\nby debt", "accepted", "wrong")
-    return Table(("lab", "agent", *numbers), tuple(rows), title=title, left=("agent",))
 
 
 def figure(results: Results) -> Figure:

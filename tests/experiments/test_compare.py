@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from solvent_experiments.compare import comparisons
-from solvent_experiments.folder import RunFolder, groups_of, pairs_of, read_parquet
+from solvent_experiments.folder import RunFolder, groups_of, read_parquet
 from tests.commands import call
 from tests.runs import Runs
 
@@ -21,29 +21,12 @@ def test_pair_of_a_run_by_hand(smoke_run: RunFolder) -> None:
     assert table.rows[-1][1] == f"{(returns[0] > returns[1]).mean():.0%}"
 
 
-def test_pairs_are_the_common_episodes() -> None:
-    import numpy as np
-
-    def played(*seeds: int) -> dict[str, object]:
-        return {"agent": np.full(len(seeds), "a", object), "training_seed": np.zeros(len(seeds)),
-                "episode_seed": np.array(seeds)}  # fmt: skip
-
-    mine, other = pairs_of(played(3, 1, 2), played(2, 4, 3))
-    assert mine["episode_seed"].tolist() == other["episode_seed"].tolist() == [2, 3]
-
-
 def test_runs_are_compared_by_their_common_agents(smoke_run: RunFolder) -> None:
     tables = list(comparisons(smoke_run.root, smoke_run.root))
     assert len(tables) == len(smoke_run.read_manifest()["agents"]) + 1
     assert all(
         table.rows[0][3:] == ("+0.00", "+0.00 to +0.00") for table in tables if "ppo" not in table.title
     )
-
-
-def test_command_tells_how_labs_differ(smoke_run: RunFolder) -> None:
-    shown = call("compare", smoke_run.root / "ppo", smoke_run.root / "honest").succeeded()
-    assert "A - B" in shown
-    assert "differ:" not in shown
 
 
 def test_what_can_not_be_compared_is_one_line(runs: Runs, smoke_run: RunFolder, tmp_path) -> None:

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from solvent_experiments.config import ConfigError, Experiment, load_experiment, parse_seeds, read_yaml
+from solvent_experiments.config import ConfigError, load_experiment, parse_seeds, read_yaml
 from tests.commands import call, execute
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -28,11 +28,9 @@ WRONG = {
     "unknown agent": ("name: x\nagents: [onest]\n", "agents[0]: unknown agent 'onest'; did you mean 'honest'?"),
     "unknown environment": (GOOD + "env: Solvent/Dept-v0\n", "env: unknown environment 'Solvent/Dept-v0'; did you"),
     "unknown recipe": (GOOD + "train: {pppo: {}}\n", "train.pppo: no recipe 'pppo'"),
-    "unknown algorithm": (GOOD + "train: {p: {algorithm: POP, n_timesteps: 9}}\n", "train.p.algorithm: got 'POP'"),
     "unknown hyperparameter": (GOOD + f"train: {{p: {{{RECIPE}, n_step: 8}}}}\n", "train.p.n_step: unknown key"),
     "wrong type": (GOOD + "seeds: three\n", "seeds: got 'three'; allowed: a valid list"),
     "a switch for a number": (GOOD + "seeds: [true]\n", "seeds.0: got True; allowed: a valid integer"),
-    "wrong type of a parameter": (GOOD + "params: {budget: {wells: many}}\n", "params.budget.wells: got 'many'"),
     "out of range": (GOOD + "params: {budget: {wells: -5}}\n", "params.budget.wells: got -5"),
     "not a number": (GOOD + "params: {debt: {threshold: .nan}}\n", "params.debt.threshold: got nan"),
     "no name": ("agents: [random]\n", "name: missing"),
@@ -47,13 +45,8 @@ WRONG = {
     "a recipe elsewhere": (GOOD + "train: {p: {recipe: ../../secret}}\n", "train.p: no recipe '../../secret'"),
     "a key twice": (GOOD + "seeds: [0]\nseeds: [1]\n", "'seeds' is given twice"),
     "broken YAML": ("name: x\nagents: [random\nseeds: [0]\n", "broken YAML, line 3"),
-    "a tag": (GOOD + "seeds: !!python/object:os.system [0]\n", "broken YAML, line 3"),
     "an alias bomb": (GOOD + BOMB, "more than 50,000 values"),
-    "an anchor inside itself": ("name: x\nagents: &a [*a]\n", "more than 50,000 values"),
-    "many levels": (GOOD + "params: " + "[" * 5000 + "]" * 5000, "nested too deeply"),
-    "a NUL": (GOOD + "env: '\0'\n", "broken YAML"),
     "10 MB": (GOOD + "#" * 10 * 2**20, "more than 1,048,576 bytes"),
-    "a long number": (GOOD + f"seeds: [{'9' * 5000}]\n", "broken YAML"),
     "a date that is none": (GOOD + "x: 2001-13-45\n", "month must be in 1..12"),
     "an empty file": ("", "got an empty file; allowed: a mapping"),
     "a key that moves the cursor": (GOOD + '"\\e[2J\\u202e": 1\n', r"\x1b[2J\u202e: unknown key"),
@@ -98,7 +91,7 @@ def test_complete_config_loads_again(config: Path, tmp_path: Path) -> None:
 
 def test_params_are_differences_from_the_level(here: Path) -> None:
     (here / "x.yaml").write_text(
-        "name: x\nenv: Solvent/Lab-v0\nagents: [random]\nparams: {debt: {threshold: 1e-1}}\n"
+        "name: x\nenv: solvent:Solvent/Lab-v0\nagents: [random]\nparams: {debt: {threshold: 1e-1}}\n"
     )
     lab = load_experiment(here / "x.yaml").lab
     assert lab.debt.threshold == 0.1
@@ -113,23 +106,12 @@ def test_departures_mark_a_run(here: Path) -> None:
 
 
 def test_recipe_is_overridden_by_the_config(here: Path) -> None:
-    (here / "x.yaml").write_text("name: x\ntrain: {short: {recipe: ppo, n_timesteps: 64}}\n")
-    recipe = load_experiment(here / "x.yaml").train["short"]
-    assert recipe is not None
-    assert (recipe["algorithm"], recipe["n_timesteps"], recipe["n_envs"]) == ("PPO", 64, 128)
-
-
-def test_recipe_of_ones_own_lies_beside_the_config(here: Path) -> None:
     (here / "hyperparameters").mkdir()
     (here / "hyperparameters" / "mine.yml").write_text("Solvent/Debt-v0: {algorithm: A2C, n_timesteps: 64}\n")
-    (here / "x.yaml").write_text("name: x\ntrain: {mine: {}, ppo: {}}\n")
-    train = load_experiment(here / "x.yaml").train
-    assert [recipe["algorithm"] for recipe in train.values() if recipe] == ["A2C", "PPO"]
-
-
-def test_env_may_name_its_module(here: Path) -> None:
-    (here / "x.yaml").write_text(GOOD + "env: solvent:Solvent/Debt-v0\n")
-    assert load_experiment(here / "x.yaml").env == "Solvent/Debt-v0"
+    (here / "x.yaml").write_text("name: x\ntrain: {mine: {}, short: {recipe: ppo, n_timesteps: 64}}\n")
+    own, short = (recipe or {} for recipe in load_experiment(here / "x.yaml").train.values())
+    assert own["algorithm"] == "A2C"
+    assert (short["algorithm"], short["n_timesteps"], short["n_envs"]) == ("PPO", 64, 128)
 
 
 def test_seeds_are_ranges_and_lists() -> None:
@@ -150,9 +132,3 @@ def test_any_file_is_a_mapping_or_one_line(text: bytes, tmp_path_factory: pytest
     except ConfigError as error:
         said = str(error)
     assert "\n" not in said
-
-
-def test_errors_show_no_nested_input() -> None:
-    with pytest.raises(ValueError, match="name") as error:
-        Experiment.model_validate({"agents": ["secret"] * 1000, "train": {"x": 1}})
-    assert "secret" not in str(error.value)

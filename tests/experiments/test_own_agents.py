@@ -22,17 +22,13 @@ class Resting:
         return np.full(len(masks), self.rest)
 """
 BAD = {
-    "missing:Resting": "no module 'missing'",
     "resting:Sleeping": "has no class 'Sleeping'",
     "unwell:Resting": "unwell: can't be imported, ModuleNotFoundError: No module named 'medicine'",
-    "unread:Resting": "unread: can't be imported, SyntaxError",
     "bad:Refuses": "bad:Refuses: can't be made, ValueError: not on a Monday",
     "bad:Idle": "bad:Idle: has no method act",
-    "bad:Nameless": "name is None",
     "bad:Planner": "name is 'planner'; allowed: a text that names no other agent",
     "bad:Alone": "alone: its first act in two labs fails, ValueError: actions: got shape (1,)",
     "bad:Outside": "outside: its first act in two labs fails, ValueError: actions: got 999 to 999",
-    "bad:Lost": "lost: its first act in two labs fails, KeyError: 'where'",
     "json:Resting": "json.py has the name of another module",
 }
 CLASSES = """
@@ -44,8 +40,6 @@ class Refuses(Resting):
 class Idle:
     name = "idle"
     def __init__(self, params, seed): ...
-class Nameless(Resting):
-    name = None
 class Planner(Resting):
     name = "planner"
 class Alone(Resting):
@@ -56,10 +50,6 @@ class Outside(Resting):
     name = "outside"
     def act(self, observations, masks):
         return [999] * len(masks)
-class Lost(Resting):
-    name = "lost"
-    def act(self, observations, masks):
-        return {}["where"]
 class Twin(Resting):
     pass
 class Elsewhere(Resting):
@@ -73,7 +63,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "resting.py").write_text(RESTING)
     (tmp_path / "bad.py").write_text(CLASSES)
     (tmp_path / "unwell.py").write_text("import medicine")
-    (tmp_path / "unread.py").write_text("class Resting")
     (tmp_path / "json.py").write_text(RESTING)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -108,15 +97,10 @@ def test_run_resumes_and_is_compared(folder: Path, monkeypatch: pytest.MonkeyPat
     call("leaderboard", "run", "--format", "markdown").succeeded("| resting | 0.0 |")
 
 
-def test_commands_take_a_class(folder: Path) -> None:
+def test_commands_take_a_class() -> None:
     shown = call("evaluate", "resting:Resting", "honest", "--env", ENV, "--episodes", 10).succeeded("honest")
     assert "resting " in shown
-    call("play", "--env", ENV, "--agent", "resting:Resting", "--delay", 0).succeeded(
-        "resting:Resting 0.00 bits"
-    )
-    call(
-        "debt", "run", "--agent", "resting:Resting", "--cycles", 2, "--log", folder / "log.jsonl"
-    ).succeeded()
+    call("play", "--env", ENV, "--agent", "resting:Resting", "--delay", 0).succeeded("Resting 0.00 bits")
 
 
 @pytest.mark.parametrize("agent", BAD)

@@ -9,6 +9,7 @@ import pytest
 from tests.commands import Ended, call
 
 DEBT = ("play", "--seed", 7)
+TINY = ("play", "--seed", 7, "--env", "Solvent/Tiny-v0")
 LAB = ("play", "--seed", 7, "--env", "Solvent/Lab-v0")
 
 
@@ -23,13 +24,11 @@ def test_action_is_typed_as_short_as_it_is_clear() -> None:
 
 
 def test_action_is_chosen_by_numbers() -> None:
-    out = played(*DEBT, lines="5\n2\n4\nq\n").out
+    out = played(*DEBT, lines="h\n5\n2\n4\npublish\ncc\n2\nq\n").out
+    assert "The honest script would: " in out
     assert "compound: 1 nocodazole, 2 paclitaxel" in out
     assert "Screen paclitaxel, claiming 0.75 bits" in out
-
-
-def test_words_and_numbers_mix() -> None:
-    assert "Publish CCCP at 0.75" in played(*DEBT, lines="publish\ncc\n2\nq\n").out
+    assert "Publish CCCP at 0.75" in out
 
 
 @pytest.mark.parametrize(
@@ -60,33 +59,20 @@ def test_question_mark_explains_the_rule_that_bites() -> None:
     assert "the user is away" in tired
 
 
-def test_hint_is_the_honest_scripts_choice() -> None:
-    assert "The honest script would: " in played(*DEBT, lines="h\nq\n").out
-
-
 @pytest.mark.parametrize("lines", ["", "screen\n", "q\n"])
 def test_end_of_input_leaves(lines: str) -> None:
     assert "Next: solvent play --env Solvent/Debt-v0 --seed 7" in played(*DEBT, lines=lines).out
 
 
 def test_episode_ends_with_a_debrief() -> None:
-    out = played(
-        "play",
-        "--env",
-        "Solvent/Tiny-v0",
-        "--seed",
-        7,
-        lines="screen noc 0.25\npub noc 0.75\n" + "rest\n" * 9,
-    ).out
+    out = played(*TINY, lines="screen noc 0.25\npub noc 0.75\n" + "rest\n" * 9).out
     assert "What was true" in out
     assert re.search(r"nocodazole +100 nM +(\S+ )?\S+ at 0\.75", out)
     assert "the honest script in the same lab" in out
 
 
 def test_watched_agent_plays_to_the_end() -> None:
-    out = played(
-        "play", "--env", "Solvent/Tiny-v0", "--seed", 7, "--agent", "honest", "--delay", 0, lines=""
-    ).out
+    out = played(*TINY, "--agent", "honest", "--delay", 0, lines="").out
     scores = re.findall(r"Score: honest (\S+) bits; the honest script in the same lab\s+(\S+) bits", out)
     assert len(scores) == 1
     assert scores[0][0] == scores[0][1]

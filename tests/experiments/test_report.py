@@ -71,13 +71,6 @@ def test_all_frames_are_shown_without_script(browser: Browser, page_of: Path) ->
     assert page.locator(".steps:visible").count() == 0
 
 
-def test_page_fits_a_phone(browser: Browser, page_of: Path) -> None:
-    page = browser.new_page(viewport={"width": 390, "height": 800})
-    page.goto(page_of.as_uri())
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
 def test_wrong_targets_are_one_line(smoke_run: RunFolder, tmp_path: Path) -> None:
-    call("report", smoke_run.root, smoke_run.root).refused("is given twice")
     call("report", smoke_run.root, "--out", tmp_path / "page.txt").refused("ends in .html")
     call("report", smoke_run.root, "--out", tmp_path / "missing" / "x" / "page.html").succeeded()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from solvent_experiments.config import ConfigError, Experiment, load_experiment
+from solvent_experiments.config import ConfigError, Evaluation, Experiment, load_experiment
 from solvent_experiments.folder import NO_SEED, RunFolder, differences, read_parquet
 from solvent_experiments.run import BrokenRunError, Clock, Message, in_order, run_experiment
 from tests.commands import Launch, call
@@ -49,6 +49,7 @@ def test_smoke_run_is_whole(name: str, runs: Runs) -> None:
         assert traced == set(experiment.evaluation.seeds[: experiment.evaluation.trace_episodes])
     manifest = folder.read_manifest()
     assert manifest["seeds"] == experiment.seeds
+    assert folder.training.exists() == bool(experiment.train)
     assert manifest["packages"]["numpy"]
     assert folder.gate.exists() == experiment.lab.gate.enabled
     assert not [path for path in folder.root.rglob("*") if ".part" in path.name]
@@ -64,13 +65,6 @@ def test_ledger_has_the_refusals_of_the_traced_episodes(smoke_run: RunFolder) ->
     of = [int(event["design_id"].rpartition("_lab")[2]) for event in events]
     assert of == sorted(of)
     assert set(of) <= set(traced)
-
-
-def test_training_table_has_steps_and_episodes(smoke_run: RunFolder) -> None:
-    training = read_parquet(smoke_run.training)
-    assert set(training["training_seed"]) == {0, 1}
-    assert 7000 < training["steps"].max() <= 8192
-    assert (training["length"] > 0).all()
 
 
 @pytest.mark.usefixtures("here")
@@ -109,21 +103,9 @@ def test_damaged_unit_is_named_and_made_again(scripts: Path, tmp_path: Path) -> 
 
 
 def test_failing_unit_leaves_the_others(tmp_path: Path) -> None:
-    recipe = {
-        "algorithm": "PPO",
-        "n_timesteps": 64,
-        "n_envs": 2,
-        "n_steps": 8,
-        "batch_size": 3,
-        "n_epochs": 1,
-    }
-    bad = {**recipe, "batch_size": 1}  # normalised advantages need two
-    experiment = Experiment(
-        name="x",
-        agents=["hermit"],
-        train={"bad": bad},
-        evaluation={"episodes": 5},  # type: ignore[arg-type]
-    )
+    bad = {"algorithm": "PPO", "n_timesteps": 64, "n_envs": 2, "n_steps": 8, "batch_size": 1}  # needs two
+    few = Evaluation(episodes=5)
+    experiment = Experiment(name="x", agents=["hermit"], train={"bad": bad}, evaluation=few)
     with pytest.raises(BrokenRunError, match=r"^bad seed 0: .*batch_size.*details: .*error\.txt"):
         run_experiment(experiment, tmp_path / "run", quiet=True)
     assert (tmp_path / "run" / "hermit" / "episodes.parquet").exists()
@@ -208,7 +190,8 @@ def test_first_come_as_many_trainings_as_run_at_a_time() -> None:
 def test_time_left_is_that_of_all_units_at_the_measured_pace() -> None:
     """Three trainings of 100 s each on two cores: half of the first two done leaves 50 s of them and a third."""
     recipe = {"algorithm": "PPO", "n_timesteps": 1000, "n_envs": 2}
-    experiment = Experiment(name="x", train={"p": recipe}, seeds=[0, 1, 2], evaluation={"episodes": 1})  # type: ignore[arg-type]
+    few = Evaluation(episodes=1)
+    experiment = Experiment(name="x", train={"p": recipe}, seeds=[0, 1, 2], evaluation=few)
     units = RunFolder(Path("x")).units(experiment)
     clock = Clock(experiment, units, 2)
     for unit in units[:2]:

@@ -11,7 +11,6 @@ from solvent_experiments.statistics import (
     difference,
     interquartile_mean,
     interval,
-    mean_interval,
     performance_profile,
     ratio,
     share_difference,
@@ -55,21 +54,6 @@ def test_resamples_are_those_of_the_definition() -> None:
     low, high = np.percentile(drawn, (2.5, 97.5))
     found = interval(GROUPS)
     assert (found.low, found.high) == pytest.approx((low, high), abs=0.15)
-
-
-def test_one_group_is_narrower_than_groups_that_differ() -> None:
-    pooled = interval([np.concatenate(GROUPS)])
-    grouped = interval(GROUPS)
-    assert grouped.high - grouped.low > 2 * (pooled.high - pooled.low)
-
-
-def test_mean_interval_covers_the_truth() -> None:
-    hits = 0
-    for seed in range(100):
-        sample = np.random.default_rng(seed).normal(3.0, 1.0, 50)
-        found = mean_interval([sample], 300)
-        hits += found.low <= 3.0 <= found.high
-    assert 88 <= hits <= 100
 
 
 def test_paired_difference_leaves_the_luck_of_labs_out() -> None:

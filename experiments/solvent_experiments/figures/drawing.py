@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -30,21 +30,12 @@ FIGURES: Mapping[str, Callable[[RunData], Figure | None]] = {
 """File name -> function that draws it, which returns None if the run has no data for it. The first is shown first."""
 
 
-def draw(name: str, folder: RunFolder) -> Path | None:
-    """Draw a figure of a run into its ``figures`` folder; return the image, or None without data for it."""
-    return _drawn(name, load_run(folder), folder)
-
-
-def draw_all(folder: RunFolder) -> list[Path]:
-    """Draw every figure of a run into its ``figures`` folder; return the images."""
-    run = load_run(folder)
-    return [path for name in FIGURES if (path := _drawn(name, run, folder))]
-
-
-def _drawn(name: str, run: RunData, folder: RunFolder) -> Path | None:
+def draw(folder: RunFolder, names: Iterable[str] = FIGURES) -> list[Path]:
+    """Draw figures of a run into its ``figures`` folder; return the images of those that it has data for."""
+    run, drawn = load_run(folder), []
     with styled():
-        figure = FIGURES[name](run)
-        if figure is None:
-            return None
-        head(figure, run.heading, run.mark)
-        return save(figure, folder.figures / name)
+        for name in names:
+            if (figure := FIGURES[name](run)) is not None:
+                head(figure, run.heading, run.mark)
+                drawn.append(save(figure, folder.figures / name))
+    return drawn

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
@@ -19,6 +20,23 @@ RARE = 0.005
 """Refusals per episode below which an agent counts as never refused."""
 
 
+def _refused_so_far(traces: Columns) -> NDArray[np.float64]:
+    """Return how many actions of its episode debt had refused up to each traced one."""
+    refusals = np.cumsum(traces["caused_by_debt"])
+    starts = starts_of(traces)
+    before = refusals[starts][np.cumsum(np.isin(np.arange(len(refusals)), starts)) - 1]
+    found: NDArray[np.float64] = (refusals - before).astype(np.float64)
+    return found
+
+
+PANELS: Mapping[str, Callable[[Columns], NDArray[Any]]] = {
+    "refused so far because of debt": _refused_so_far,
+    "debt (bits); dashed: threshold": lambda of: of["debt"],
+    "wells left": lambda of: of["wells"],
+    "accepted bits less debt": lambda of: of["published_bits"] - of["debt"],
+}
+
+
 def episode(run: RunData) -> Figure | None:
     """Draw refusals, debt, wells and accepted bits over an episode, and below the refusals by cause."""
     if not len(run.traces["heartbeat"]):
@@ -26,18 +44,17 @@ def episode(run: RunData) -> Figure | None:
     refused = [agent for agent in run.agents if np.concatenate(run.groups(agent, "refusals")).mean() > RARE]
     inches, bars = max(1.2, 1.1 * LABEL * len(run.agents)), 0.2 + 0.2 * len(refused)
     figure = new_figure(1.9 + 4 * inches + bars)
-    so_far, debt, wells, net, causes = figure.subplots(5, 1, height_ratios=[inches] * 4 + [bars])
+    *panels, causes = figure.subplots(5, 1, height_ratios=[inches] * 4 + [bars])
     traces = {agent: run.traces_of(agent) for agent in run.agents}
-    _panel(so_far, run, {agent: _refused_so_far(of) for agent, of in traces.items()}, inches)
-    so_far.set_title("refused so far because of debt")
-    _panel(debt, run, {agent: of["debt"] for agent, of in traces.items()}, inches)
-    debt.set_title("debt (bits); dashed: threshold")
-    level_line(debt, run.lab.debt.threshold)
-    _panel(wells, run, {agent: of["wells"] for agent, of in traces.items()}, inches)
-    wells.set_title("wells left")
-    _panel(net, run, {agent: of["published_bits"] - of["debt"] for agent, of in traces.items()}, inches)
-    net.set_title("accepted bits less debt")
-    net.set_xlabel("heartbeat (line: mean of episodes, band: 10 to 90 % of a learner's)")
+    for axes, (title, of) in zip(panels, PANELS.items(), strict=True):
+        ends = over_heartbeats(axes, run, {agent: of(columns) for agent, columns in traces.items()})
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(0.0, low), max(high, 1.0))
+        axes.yaxis.set_major_locator(MaxNLocator(4))
+        names_at_right(axes, ends, inches)
+        axes.set_title(title)
+    level_line(panels[1], run.lab.debt.threshold)
+    panels[-1].set_xlabel("heartbeat (line: mean of episodes, band: 10 to 90 % of a learner's)")
     by_debt, all_of_them = (
         [float(np.concatenate(run.groups(agent, name)).mean()) for agent in refused]
         for name in ("refusals_by_debt", "refusals")
@@ -49,20 +66,3 @@ def episode(run: RunData) -> Figure | None:
     causes.set_xlabel(textwrap.fill(f"never refused: {', '.join(never)}", 60) if never else "")
     key(figure, dict((BY_DEBT, OTHERWISE)))
     return figure
-
-
-def _refused_so_far(traces: Columns) -> NDArray[np.float64]:
-    """Return how many actions of its episode debt had refused up to each traced one."""
-    refusals = np.cumsum(traces["caused_by_debt"])
-    starts = starts_of(traces)
-    before = refusals[starts][np.cumsum(np.isin(np.arange(len(refusals)), starts)) - 1]
-    found: NDArray[np.float64] = (refusals - before).astype(np.float64)
-    return found
-
-
-def _panel(axes: Axes, run: RunData, values: dict[str, NDArray[np.float64]], inches: float) -> None:
-    ends = over_heartbeats(axes, run, values)
-    low, high = axes.get_ylim()
-    axes.set_ylim(min(0.0, low), max(high, 1.0))
-    axes.yaxis.set_major_locator(MaxNLocator(4))
-    names_at_right(axes, ends, inches)

@@ -30,8 +30,8 @@ CATEGORIES = TEAL, OCHRE, LAVENDER, MINT, ROSE = ("#10B8A8", "#D0A038", "#B098F0
 """Strong colours are agents, paler ones are categories. Any two differ as people with colour blindness see them."""
 
 AGENTS = {
-    **dict.fromkeys(("ppo",), BLUE),
-    **dict.fromkeys(("honest",), GREEN),
+    "ppo": BLUE,
+    "honest": GREEN,
     **dict.fromkeys(("planner", "exact"), BLACK),
     **dict.fromkeys(("random", "random_masked", "hermit"), MAUVE),
     **dict.fromkeys(("max_claimer", "definitive", "overreacher", "spammer"), RED),
@@ -45,30 +45,22 @@ VERDICT_COLOURS = dict(zip(VERDICTS, (TEAL, LAVENDER, OCHRE), strict=True))
 INTENT_COLOURS = dict(zip(INTENTS, (LAVENDER, MINT, TEAL, OCHRE, ROSE), strict=True))
 
 SETTINGS: dict[str, Any] = {
-    "font.size": SIZE,
-    "axes.labelsize": SIZE,
-    "axes.titlesize": SIZE,
+    **dict.fromkeys(("font.size", "axes.labelsize", "axes.titlesize", "legend.fontsize"), SIZE),
+    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize"), SIZE),
+    **dict.fromkeys(("axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), INK),
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), GREY),
+    "font.family": "DejaVu Sans",
+    "text.parse_math": False,  # a name is text, whatever its characters
     "axes.titlelocation": "left",
     "axes.titleweight": "bold",
     "axes.titlepad": 4,
-    "xtick.labelsize": SIZE,
-    "ytick.labelsize": SIZE,
-    "legend.fontsize": SIZE,
-    "font.family": "DejaVu Sans",
-    "text.parse_math": False,  # a name is text, whatever its characters
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
     "axes.linewidth": 0.6,
-    "xtick.color": GREY,
-    "ytick.color": GREY,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": "#E6E6E6",
     "grid.linewidth": 0.5,
-    "axes.axisbelow": True,
     "lines.linewidth": 1.4,
     "legend.frameon": False,
     "legend.handlelength": 1.4,
@@ -78,7 +70,6 @@ SETTINGS: dict[str, Any] = {
 METADATA: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
     "png": {"Software": None},
-    "svg": {"Date": None, "Creator": None},
 }
 """Metadata by kind of image, without the fields that change from one drawing to the next."""
 
@@ -118,14 +109,10 @@ def head(figure: Figure, heading: str, mark: str = "") -> None:
     )
 
 
-def as_image(figure: Figure, kind: str, salt: str = "") -> bytes:
-    """Return the figure as ``pdf``, ``png`` or ``svg``: equal bytes for equal figures.
-
-    ``salt`` makes the ids in an SVG unique within a page.
-    """
+def as_image(figure: Figure, kind: str) -> bytes:
+    """Return the figure as ``pdf`` or ``png``: equal bytes for equal figures."""
     buffer = io.BytesIO()
-    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": salt}):
-        figure.savefig(buffer, format=kind, dpi=DPI, metadata=METADATA[kind])
+    figure.savefig(buffer, format=kind, dpi=DPI, metadata=METADATA[kind])
     return buffer.getvalue()
 
 

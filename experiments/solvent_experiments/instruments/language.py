@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from solvent_experiments.console import complain, new_console, say, suggest
+from solvent_experiments.console import complain, say
 from solvent_experiments.instruments.options import Env, Quiet
 
 
@@ -37,12 +36,9 @@ def llm(
 
     experiment, notes = experiment_of(logs, out.name, [name for name in agents.split(",") if name])
     folder = run_experiment(experiment, out, quiet=quiet)
-    show_results(folder, new_console())
     for note in notes:
         complain(note)
-    suggest(
-        f"`solvent report {shlex.quote(str(out))}` writes a page with figures and an episode to step through."
-    )
+    show_results(folder)
 
 
 def serve(

@@ -11,6 +11,14 @@ import typer
 from solvent_experiments.console import new_console, say, suggest
 from solvent_experiments.instruments.options import Quiet
 
+Seeds = Annotated[
+    str | None,
+    typer.Option(help="Training seeds in place of the config's: `0,1,2` or `0-4`.", show_default=False),
+]
+Jobs = Annotated[
+    int | None, typer.Option(min=1, help="Agents at a time.  [default: one per core]", show_default=False)
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Move existing runs aside and start over.")]
 RUNS = Path("runs") / "studies"
 
 app = typer.Typer(
@@ -48,21 +56,11 @@ def list_studies() -> None:
 @app.command()
 def run(
     name: Name,
-    seeds: Annotated[
-        str | None,
-        typer.Option(help="Training seeds instead of the arms' own: `0,1,2` or `0-9`.", show_default=False),
-    ] = None,
-    steps: Annotated[
-        int | None,
-        typer.Option(min=1, help="Training steps per seed instead of the arms' own.", show_default=False),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Parallel processes.  [default: one per core]", show_default=False),
-    ] = None,
+    seeds: Seeds = None,
+    jobs: Jobs = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Run in seconds; the numbers mean nothing.")] = False,
     runs: Runs = RUNS,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Move existing runs aside and start over.")] = False,
+    fresh: Fresh = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a study's arms and play its episodes. Finished parts are skipped; studies share arms.
@@ -71,11 +69,10 @@ def run(
     """
     from solvent_experiments.config import parse_seeds
     from solvent_experiments.studies.results import run_study
-    from solvent_experiments.studies.study import Budget
 
-    budget = Budget(None if seeds is None else parse_seeds(seeds), steps, smoke)
+    chosen = None if seeds is None else parse_seeds(seeds)
     runs = runs.with_name(f"{runs.name}-smoke") if smoke and runs == RUNS else runs
-    run_study(name, runs, budget, jobs=jobs, fresh=fresh, quiet=quiet)
+    run_study(name, runs, chosen, smoke=smoke, jobs=jobs, fresh=fresh, quiet=quiet)
     say(f"runs in {runs}")
     suggest(f"`solvent study show {shlex.join([name, '--runs', str(runs)])}` shows what was found.")
 

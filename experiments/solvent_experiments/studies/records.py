@@ -22,19 +22,24 @@ from solvent.lab.mechanisms.debt import debt_rules, should_refuse
 from solvent.lab.verbs import CALIBRATIONS, Verb
 from solvent_agents import find_agent, rollout
 from solvent_agents.agent import Actions, Agent, show_labs
-from solvent_agents.planning.planner import Effort
 from solvent_agents.rollout import DrawsLots
 from solvent_experiments.folder import Columns, flatten, joined, owned, write_parquet
 from solvent_experiments.studies.forecast import forecasts
-from solvent_experiments.studies.study import Budget, Play, StudyData, lab_of
+from solvent_experiments.studies.study import Play, StudyData, lab_of
 
 BATCH = 256
 LEFT = (10, 6, 3)
 """Heartbeats that a lot has left when debt is put into a lab."""
 OWED = 0.5
 """Bits above the threshold that are put into it."""
+RESULTS = ("return", "accepted", "wrong")
+"""Columns of an episode's record that tables of labs keep."""
 DEBTS = (0.0, 0.5, 1.0, 1.5)
-"""Debts in bits that ``claims_in_debt`` sets."""
+"""Debts in bits that ``claims_in_debt`` sets, one per lot."""
+
+
+Record = Callable[..., Columns]
+"""Plays an agent, the parameters of its labs, and seeds."""
 
 
 class Step(NamedTuple):
@@ -42,28 +47,35 @@ class Step(NamedTuple):
 
     before: NDArray[Any]  # the labs' records before the action
     actions: NDArray[np.int64]
-    ended: NDArray[np.bool_]  # the episode ended with this step
+    running: NDArray[np.bool_]  # the lab's first episode was running
+    ended: NDArray[np.bool_]  # and ended with this step
     envs: LabVectorEnv
+
+    @property
+    def results(self) -> NDArray[Any]:
+        """The records of the step itself."""
+        steps: NDArray[Any] = self.envs.batch.steps
+        return steps
 
 
 def walk(
     agent: Agent,
     params: LabParams,
-    seeds: Sequence[int],
+    seeds: NDArray[np.int64],
     change: Callable[[NDArray[Any]], bool] = lambda _: False,
     overrule: Callable[[NDArray[Any], Actions], Actions] = lambda _, actions: actions,
 ) -> Iterator[Step]:
-    """Yield steps of labs with these seeds, endlessly; a lab whose episode ends begins its next one.
+    """Yield the steps of labs with these seeds until the first episode of each has ended.
 
     Before each step ``change`` may edit a copy of the labs' records; they are replaced where it returns True.
     ``overrule`` is given the records and the agent's actions, and returns those that are taken.
     """
     envs = LabVectorEnv(len(seeds), params, autoreset_mode="SameStep", copy=False)
     if isinstance(agent, DrawsLots):
-        agent.start([int(seed) for seed in seeds])
-    observations, infos = envs.reset(seed=[int(seed) for seed in seeds])
-    masks = np.array(infos["action_mask"], np.bool_)
-    while True:
+        agent.start(seeds.tolist())
+    observations, infos = envs.reset(seed=seeds.tolist())
+    masks, running = np.array(infos["action_mask"], np.bool_), np.ones(len(seeds), np.bool_)
+    while running.any():
         labs = envs.get_state()
         if change(labs):
             observations, masks = envs.set_state(labs), envs.action_masks()
@@ -73,11 +85,19 @@ def walk(
         actions[:] = overrule(labs, agent.act(observations.copy(), masks))
         observations, _, terminated, _, infos = envs.step(actions)
         masks = np.array(infos["action_mask"], np.bool_)
-        yield Step(before, actions, terminated, envs)
+        yield Step(before, actions, running, running & terminated, envs)
+        running = running & ~terminated
 
 
-def _batches(seeds: Sequence[int]) -> list[NDArray[np.int64]]:
-    return [np.asarray(seeds[first : first + BATCH]) for first in range(0, len(seeds), BATCH)]
+def batched(record: Record) -> Record:
+    """Make a record of any number of labs of one that plays them all at once."""
+
+    @functools.wraps(record)
+    def played(agent: Agent, params: LabParams, seeds: Sequence[int], **how: Any) -> Columns:
+        batches = (np.asarray(seeds[first : first + BATCH]) for first in range(0, len(seeds), BATCH))
+        return joined([record(agent, params, batch, **how) for batch in batches])
+
+    return played
 
 
 def episodes(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
@@ -107,38 +127,32 @@ def episodes(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
     }
 
 
-def projects(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+@batched
+def projects(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
     """Return a row for each career, with the columns ``<measure>_<project>`` and ``<measure>_change``.
 
     The measures are bits ``overclaimed`` and ``recalled``, heartbeats that begin ``blocked``, refusals that debt
     caused, ``calibrations``, and findings ``accepted``, of these ``wrong``. The change is the last project's less the
     first's.
     """
-    return joined([_projects(agent, params, batch) for batch in _batches(seeds)])
-
-
-def _projects(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
     length = params.career.project_heartbeats
     count = -(-params.budget.heartbeats // length)
     sums: dict[str, NDArray[np.float64]] = {}
-    running, lab = np.ones(len(seeds), np.bool_), np.arange(len(seeds))
-    for step in walk(agent, params, seeds.tolist()):
-        steps, project = step.envs.batch.steps, step.before["heartbeat"] // length
+    for step in walk(agent, params, seeds):
+        steps, project = step.results, step.before["heartbeat"] // length
+        published = steps["event"] == int(Event.PUBLISHED)
         taken = {
             "overclaimed": steps["debt_added"],
             "recalled": steps["debt_recalled"],
             "blocked": step.before["debt"] > params.debt.threshold,
             "refused_by_debt": steps["caused_by_debt"],
             "calibrations": steps["event"] == int(Event.CALIBRATED),
-            "accepted": steps["event"] == int(Event.PUBLISHED),
-            "wrong": (steps["event"] == int(Event.PUBLISHED)) & ~steps["right"].astype(np.bool_),
+            "accepted": published,
+            "wrong": published & ~steps["right"].astype(np.bool_),
         }
         for name, values in taken.items():
             of = sums.setdefault(name, np.zeros((len(seeds), count)))
-            of[lab, np.minimum(project, count - 1)] += running * values
-        running &= ~step.ended
-        if not running.any():
-            break
+            of[np.arange(len(seeds)), np.minimum(project, count - 1)] += step.running * values
     columns: Columns = {"episode_seed": seeds}
     for name, of in sums.items():
         columns |= {f"{name}_{i + 1}": of[:, i] for i in range(count)}
@@ -161,187 +175,144 @@ def longest_runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
     return longest
 
 
-def claims(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """Return a row for each experiment in the first episode of labs with these ``seeds``."""
-    return _claims(agent, params, seeds, lambda _, __: False)
+@batched
+def claims(agent: Agent, params: LabParams, seeds: NDArray[np.int64], debts: Sequence[float] = ()) -> Columns:
+    """Return a row for each experiment in the first episode of labs with these ``seeds``.
 
-
-def claims_in_debt(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """Return ``claims`` where, a third into each lot, each lab has its debt set to the next of ``DEBTS``.
-
-    The debt that an agent runs up by itself goes with what it knows; one that is set doesn't.
+    With ``debts``, each lab has its debt set to the next of them a third into each lot. The debt that an agent runs up
+    by itself goes with what it knows; one that is set doesn't.
     """
-    lot = params.assay.lot_heartbeats
+    lot, table = params.assay.lot_heartbeats, action_table(params)
 
-    def put(chosen: NDArray[np.int64], labs: NDArray[Any]) -> bool:
+    def put(labs: NDArray[Any]) -> bool:
         now = (labs["heartbeat"] % lot == lot // 3) & (labs["slot"] == 0)
-        debt = np.take(DEBTS, chosen + labs["heartbeat"] // lot, mode="wrap")
+        debt = np.take(debts, seeds + labs["heartbeat"] // lot, mode="wrap")
         labs["debt_added"] += np.where(now, debt - labs["debt"], 0.0)
         labs["debt"] = np.where(now, debt, labs["debt"])
         return bool(now.any())
 
-    return _claims(agent, params, seeds, put)
-
-
-def _claims(
-    agent: Agent,
-    params: LabParams,
-    seeds: Sequence[int],
-    put: Callable[[NDArray[np.int64], NDArray[Any]], bool],
-) -> Columns:
     parts = []
-    table = action_table(params)
-    for chosen in _batches(seeds):
-        running = np.ones(len(chosen), np.bool_)
-        for step in walk(agent, params, chosen.tolist(), functools.partial(put, chosen)):
-            events = step.envs.batch.steps["event"]
-            rows = np.flatnonzero(running & (events == int(Event.EXPLORED)))
-            taken = table[step.actions[rows]]
-            before = step.before[rows]
-            parts.append(
-                {
-                    "episode_seed": chosen[rows],
-                    "heartbeat": before["heartbeat"],
-                    "verb": taken["verb"].astype(np.int64),
-                    "debt": before["debt"],
-                    "claim": taken["claim"].astype(np.float64),
-                    "gain": step.envs.batch.steps["gain"][rows].astype(np.float64),
-                    **forecasts(params, before, taken),
-                }
-            )
-            running &= ~step.ended
-            if not running.any():
-                break
+    for step in walk(agent, params, seeds, *([put] if debts else [])):
+        rows = np.flatnonzero(step.running & (step.results["event"] == int(Event.EXPLORED)))
+        before, taken = step.before[rows], table[step.actions[rows]]
+        parts.append(
+            {
+                "episode_seed": seeds[rows],
+                "heartbeat": before["heartbeat"],
+                "verb": taken["verb"].astype(np.int64),
+                "debt": before["debt"],
+                "claim": taken["claim"].astype(np.float64),
+                "gain": step.results["gain"][rows].astype(np.float64),
+                **forecasts(params, before, taken),
+            }
+        )
     return joined(parts)
 
 
-def judged(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+@batched
+def judged(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
     """Return a row for each episode of a lab with a gate, with counts of its findings by truth and verdict."""
-    return joined([_judged(agent, params, batch) for batch in _batches(seeds)])
-
-
-def _judged(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
-    running = np.ones(len(seeds), np.bool_)
     names = [f"{truth}_{verdict}" for truth in ("right", "wrong") for verdict in VERDICTS]
     columns: Columns = {name: np.zeros(len(seeds), np.int64) for name in names}
-    columns |= {name: np.zeros(len(seeds)) for name in ("return", "accepted", "wrong")}
-    table = action_table(params)
-    potency: NDArray[Any] | None = None
-    for step in walk(agent, params, seeds.tolist()):
-        steps = step.envs.batch.steps
-        if potency is None:
-            potency = step.envs.batch.labs["potency"].copy()  # no episode ends with its first step
-        found = running & (steps["wording"] >= 0)
-        right = steps["asserted"] == potency[np.arange(len(seeds)), table["compound"][step.actions]]
+    columns |= {name: np.zeros(len(seeds)) for name in RESULTS}
+    compounds = action_table(params)["compound"]
+    for step in walk(agent, params, seeds):
+        found = step.running & (step.results["wording"] >= 0)
+        potency = step.before["potency"][np.arange(len(seeds)), compounds[step.actions]]
+        right = step.results["asserted"] == potency
         for truth, told in (("right", right), ("wrong", ~right)):
             for code, verdict in enumerate(VERDICTS):
-                columns[f"{truth}_{verdict}"] += found & told & (steps["verdict"] == code)
-        ended = np.flatnonzero(running & step.ended)
-        if len(ended):
-            finals = episode_columns(params, step.envs.batch.finals, ended)
-            for name in ("return", "accepted", "wrong"):
-                columns[name][ended] = finals[name]
-        running &= ~step.ended
-        if not running.any():
-            break
+                columns[f"{truth}_{verdict}"] += found & told & (step.results["verdict"] == code)
+        add_results(columns, params, step)
     return {"episode_seed": seeds, **columns}
 
 
-def indebted(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+def add_results(columns: Columns, params: LabParams, step: Step) -> None:
+    """Set the ``RESULTS`` of the episodes that ended with a step, of those that are among the columns."""
+    ended = np.flatnonzero(step.ended)
+    if len(ended):
+        finals = episode_columns(params, step.envs.batch.finals, ended)
+        for name in set(RESULTS) & columns.keys():
+            columns[name][ended] = finals[name]
+
+
+def indebted(agent: Agent, params: LabParams, seeds: Sequence[int], *, waits: bool = False) -> Columns:
     """Return a row for each lab and each of ``LEFT``, with ``OWED`` bits more than it may owe put into the lab.
 
     It happens when the second lot has ``left`` heartbeats left. ``blocked`` counts the actions above the threshold
     from then on, ``calibrations`` those that propose a calibration, and ``calibrated`` those of them that run: the
-    others are refused for lack of wells. ``first`` is 1 if the first of the actions is a calibration.
+    others are refused for lack of wells. ``first`` is 1 if the first of the actions is a calibration. An agent that
+    ``waits`` rests while blocked until the third lot.
     """
-    return _put_into_debt(agent, params, seeds, waits=False)
+    return joined([_indebted(agent, params, seeds, left=left, waits=waits) for left in LEFT])
 
 
-def waiting(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """Return ``indebted`` of the agent that, once debt is put in, rests while blocked until the third lot."""
-    return _put_into_debt(agent, params, seeds, waits=True)
-
-
-def _put_into_debt(agent: Agent, params: LabParams, seeds: Sequence[int], *, waits: bool) -> Columns:
-    return joined(
-        [_indebted(agent, params, batch, left, waits) for left in LEFT for batch in _batches(seeds)]
-    )
-
-
+@batched
 def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: int, waits: bool) -> Columns:
-    third_lot = 2 * params.assay.lot_heartbeats
-    threshold = params.debt.threshold
-    due, running = np.ones(len(seeds), np.bool_), np.ones(len(seeds), np.bool_)
-    names = ("blocked", "calibrations", "calibrated", "first")
-    counts = {name: np.zeros(len(seeds), np.int64) for name in names}
-    returns = np.zeros(len(seeds))
+    third_lot, threshold = 2 * params.assay.lot_heartbeats, params.debt.threshold
+    due, owing = np.ones(len(seeds), np.bool_), np.zeros(len(seeds), np.bool_)
+    counts: Columns = {"return": np.zeros(len(seeds))}
+    counts |= {
+        name: np.zeros(len(seeds), np.int64) for name in ("blocked", "calibrations", "calibrated", "first")
+    }
     verbs = action_table(params)["verb"]
     rest = int(np.flatnonzero(verbs == Verb.REST)[0])
 
     def put(labs: NDArray[Any]) -> bool:
-        now = running & due & (labs["heartbeat"] == third_lot - left)
+        now = due & (labs["heartbeat"] == third_lot - left)
         labs["debt_added"][now] += threshold + OWED - labs["debt"][now]
         labs["debt"][now] = threshold + OWED
-        due[now] = False
+        due[now], owing[now] = False, True
         return bool(now.any())
 
     def wait(labs: NDArray[Any], actions: Actions) -> Actions:
-        waiting = waits & ~due & (labs["debt"] > threshold) & (labs["heartbeat"] < third_lot)
+        waiting = waits & owing & (labs["debt"] > threshold) & (labs["heartbeat"] < third_lot)
         return np.where(waiting, rest, actions)
 
-    for step in walk(agent, params, seeds.tolist(), put, wait):
-        over = running & ~due & (step.before["debt"] > threshold)
+    for step in walk(agent, params, seeds, put, wait):
+        over = step.running & owing & (step.before["debt"] > threshold)
         proposed = over & np.isin(verbs[step.actions], CALIBRATIONS)
         counts["first"] += proposed & (counts["blocked"] == 0)
         counts["blocked"] += over
         counts["calibrations"] += proposed
-        counts["calibrated"] += over & (step.envs.batch.steps["event"] == int(Event.CALIBRATED))
-        ended = np.flatnonzero(running & step.ended)
-        if len(ended):
-            returns[ended] = episode_columns(params, step.envs.batch.finals, ended)["return"]
-        running &= ~step.ended
-        if not running.any():
-            break
-    chosen = ~due
-    columns = {"episode_seed": seeds, "left": np.full(len(seeds), left), "return": returns, **counts}
-    return {name: column[chosen] for name, column in columns.items()}
+        counts["calibrated"] += over & (step.results["event"] == int(Event.CALIBRATED))
+        add_results(counts, params, step)
+        due[step.ended] = False
+    columns = {"episode_seed": seeds, "left": np.full(len(seeds), left), **counts}
+    return {name: column[owing] for name, column in columns.items()}
 
 
-RECORDS: Mapping[str, Callable[[Any, LabParams, Sequence[int]], Columns]] = {
+RECORDS: Mapping[str, Record] = {
     "episodes": episodes,
     "projects": projects,
     "claims": claims,
-    "claims_in_debt": claims_in_debt,
+    "claims_in_debt": functools.partial(claims, debts=DEBTS),
     "judged": judged,
     "indebted": indebted,
-    "waiting": waiting,
+    "waiting": functools.partial(indebted, waits=True),
 }
 
 
-def make_table(play: Play, data: StudyData, budget: Budget) -> None:
+def make_table(play: Play, data: StudyData, smoke: bool) -> None:
     """Play and write the table, the job of a process."""
-    lab = lab_of(play)
-    seeds = range(play.first_seed, play.first_seed + (24 if budget.smoke else play.episodes))
+    lab, record = lab_of(play), RECORDS[play.record]
+    seeds = range(play.first_seed, play.first_seed + (24 if smoke else play.episodes))
     if play.arm is None:
-        parts = [owned(RECORDS[play.record](script(play, lab), lab, seeds), play.script)]
+        parts = [owned(record(script(play, lab), lab, seeds), play.script)]
     else:
         from solvent_agents.learning.learned import LearnedAgent
 
-        folder, arm = data.folder(play.arm), play.arm
-        units = [folder.unit(arm.learner, seed) for seed in folder.experiment().seeds]
+        folder, learner = data.folder(play.arm), play.arm.learner
+        units = [folder.unit(learner, seed) for seed in folder.experiment().seeds]
+        policies = [LearnedAgent.load(unit.model, lab) for unit in units]
         parts = [
-            owned(RECORDS[play.record](LearnedAgent.load(unit.model, lab), lab, seeds), unit.agent, unit.seed)
-            for unit in units
+            owned(record(policy, lab, seeds), learner, unit.seed)
+            for policy, unit in zip(policies, units, strict=True)
         ]
     write_parquet(data.table(play), joined(parts))
 
 
 def script(play: Play, lab: LabParams) -> Agent:
     """Return the agent of a play, with its settings."""
-    make: Any = find_agent(play.script)
-    settings = dict(play.settings)
-    if play.script == "planner":
-        agent: Agent = make(lab, 0, Effort(**settings))
-        return agent
-    scripted: Agent = make(lab, 0, **settings)
-    return scripted
+    make: Callable[..., Agent] = find_agent(play.script)
+    return make(lab, 0, **play.settings)

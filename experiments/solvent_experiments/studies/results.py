@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import as_completed
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,10 @@ from solvent_experiments.studies.study import (
     CONFIRMED,
     REFUTED,
     Arm,
-    Budget,
     Compare,
     Finding,
     Play,
+    Source,
     Study,
     StudyData,
     verdict_on,
@@ -54,11 +55,12 @@ def study_named(name: str) -> Study:
 def run_study(
     name: str,
     runs: Path,
-    budget: Budget,
+    seeds: Sequence[int] | None,
     *,
-    jobs: int | None = None,
-    fresh: bool = False,
-    quiet: bool = False,
+    smoke: bool,
+    jobs: int | None,
+    fresh: bool,
+    quiet: bool,
 ) -> None:
     """Train the arms and make the plays that are not there yet; with ``fresh``, all of them again."""
     study, data = study_named(name), StudyData(name, runs)
@@ -66,10 +68,10 @@ def run_study(
     plays = [source for source in study.sources() if isinstance(source, Play)]
     with Processes(jobs) as pool:
         for arm in arms:
-            root = data.folder(arm).root
-            run_experiment(arm.experiment(budget), root, pool=pool, quiet=quiet, fresh=fresh)
+            experiment = arm.experiment(seeds, smoke=smoke)
+            run_experiment(experiment, data.folder(arm).root, pool=pool, quiet=quiet, fresh=fresh)
         left = [play for play in plays if fresh or not data.table(play).exists()]
-        made = [pool.call(make_table, play, data, budget) for play in left]
+        made = [pool.call(make_table, play, data, smoke) for play in left]
         with Progress(new_console(), quiet=quiet) as shown:
             for done, future in enumerate(as_completed(made), 1):
                 future.result()
@@ -78,19 +80,16 @@ def run_study(
 
 def show_score(name: str, runs: Path, out: Path | None = None) -> None:
     """Print a study's findings and means; with ``out``, write them as ``NAME.json`` and ``NAME.png``."""
-    study, data = study_named(name), StudyData(name, runs)
+    study, data, console = study_named(name), StudyData(name, runs), new_console()
     findings = study.score(data)
-    console = new_console()
     console.print(f"{study.title}: {verdict_on(findings)}\n{study.claim}", highlight=False)
-    told = [
-        (f.name, _told(f.found), f.unit, {-1: "below 0", 0: "", 1: "above 0"}[f.expected], f.verdict, f.size)
-        for f in findings
-    ]
+    expected = {-1: "below 0", 0: "", 1: "above 0"}
+    told = [(f.name, _told(f.found), f.unit, expected[f.expected], f.verdict, f.size) for f in findings]
     headings = ("finding", "value (95 %)", "unit", "expected", "verdict", "size")
     console.print(Table(headings, tuple(told), left=headings, wrapped=("finding",)).terminal())
-    means = {label: _means(study, data, label) for label in study.rows}
+    means = {label: _means(study, data, source) for label, source in study.rows.items()}
     if means:  # a column for each source: sources are fewer than measures, or their names are longer
-        rows = [(name, *(_told(of[name]) for of in means.values())) for name in study.columns]
+        rows = [(column, *(_told(of[column]) for of in means.values())) for column in study.columns]
         console.print(Table(("means per episode", *means), tuple(rows)).terminal())
     console.print("\n".join(study.notes), highlight=False)
     if out is not None:
@@ -100,26 +99,23 @@ def show_score(name: str, runs: Path, out: Path | None = None) -> None:
         console.print(f"{out / name}.json\n{out / name}.png", highlight=False)
 
 
-def _means(study: Study, data: StudyData, label: str) -> dict[str, Interval]:
-    source = study.rows[label]
-    measured = data.columns(source)
-    return {
-        name: Compare(name, "", source, name).found(data) if name in measured else NOTHING
-        for name in study.columns
-    }
+def _means(study: Study, data: StudyData, source: Source) -> dict[str, Interval]:
+    measured = [name for name in study.columns if name in data.columns(source)]
+    found = {name: Compare(name, "", source, name).found(data) for name in measured}
+    return {name: found.get(name, NOTHING) for name in study.columns}
 
 
 def _told(found: Interval) -> str:
-    return "-" if found.value != found.value else f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+    return "-" if isnan(found.value) else f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
 def _mapping(
-    study: Study, data: StudyData, findings: Sequence[Finding], means: dict[str, dict[str, Interval]]
+    study: Study, data: StudyData, findings: Sequence[Finding], means: Mapping[str, Mapping[str, Interval]]
 ) -> dict[str, Any]:
-    arms = [source for source in study.sources() if isinstance(source, Arm)]
-    manifests = [data.folder(arm).read_manifest() for arm in arms]
-    fewer = [of["seeds"] for arm, of in zip(arms, manifests, strict=True) if len(of["seeds"]) < arm.seeds]
+    arms = {arm: data.folder(arm).read_manifest() for arm in study.sources() if isinstance(arm, Arm)}
+    fewer = [made["seeds"] for arm, made in arms.items() if len(made["seeds"]) < arm.seeds]
     seeds = f" --seeds {','.join(map(str, fewer[0]))}" if fewer else ""
+    kept = ("solvent", "commit", "seeds", "finished")
     return {
         "command": f"solvent study run {data.name}{seeds} && solvent study show {data.name} --out docs/results/studies",
         "finished": now(),
@@ -139,18 +135,13 @@ def _mapping(
         "means": {
             label: {name: _rounded(found) for name, found in of.items()} for label, of in means.items()
         },
-        "arms": {
-            arm.name: {key: manifest[key] for key in ("solvent", "commit", "seeds", "finished")}
-            for arm, manifest in zip(arms, manifests, strict=True)
-        },
+        "arms": {arm.name: {key: made[key] for key in kept} for arm, made in arms.items()},
         "notes": study.notes,
     }
 
 
 def _rounded(found: Interval) -> dict[str, float | None]:
-    return {
-        key: None if number != number else round(float(number), 6) for key, number in found._asdict().items()
-    }
+    return {key: None if isnan(n) else round(float(n), 6) for key, n in found._asdict().items()}
 
 
 def figure(name: str, study: Study, findings: Sequence[Finding]) -> Figure:
@@ -163,16 +154,11 @@ def figure(name: str, study: Study, findings: Sequence[Finding]) -> Figure:
     panels = drawn.subplots(len(parts), 1, height_ratios=heights, squeeze=False)[:, 0]
     colours = {CONFIRMED: GREEN, REFUTED: RED}
     for axes, unit, part in zip(panels, units, parts, strict=True):
-        dots(
-            axes,
-            [f.name for f in part],
-            [f.found for f in part],
-            [colours.get(f.verdict, BLUE) for f in part],
-        )
+        found, shown = [f.found for f in part], [colours.get(f.verdict, BLUE) for f in part]
+        dots(axes, [f.name for f in part], found, shown)
         axes.axvline(0, color=GREY, lw=0.8)
         axes.set_title(unit)
-    panels[-1].set_xlabel(
-        "95 % intervals; green: as the claim expects, red: the opposite, blue: not shown or not claimed"
-    )
+    legend = "green: as the claim expects, red: the opposite, blue: not shown or not claimed"
+    panels[-1].set_xlabel(f"95 % intervals; {legend}")
     head(drawn, f"{name}: {study.title}")
     return drawn

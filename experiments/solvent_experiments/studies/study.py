@@ -58,17 +58,15 @@ class Arm:
     def learner(self) -> str:
         return str(self.train["algorithm"]).lower()
 
-    def experiment(self, budget: Budget) -> Experiment:
-        """Return the arm as an experiment, within a budget."""
-        train = {**self.train, **(SMOKE if budget.smoke else {})}
-        train |= {"n_timesteps": budget.steps} if budget.steps else {}
-        episodes = 24 if budget.smoke else self.episodes
+    def experiment(self, seeds: Sequence[int] | None = None, *, smoke: bool = False) -> Experiment:
+        """Return the arm as an experiment, with its own number of seeds; ``smoke`` takes seconds and means nothing."""
+        episodes = 24 if smoke else self.episodes
         return Experiment(
             name=self.name,
             env=self.env,
             params=lab_of(self).to_mapping(),
-            train={self.learner: train},
-            seeds=list(budget.seeds or range(2 if budget.smoke else self.seeds)),
+            train={self.learner: {**self.train, **(SMOKE if smoke else {})}},
+            seeds=list(seeds or range(2 if smoke else self.seeds)),
             evaluation=Evaluation(episodes=episodes, trace_episodes=min(200, episodes)),
         )
 
@@ -100,15 +98,6 @@ Source = Arm | Play
 def lab_of(source: Source) -> LabParams:
     """Return the parameters of a source's labs."""
     return environment_params(source.env, source.params)
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What a run of a study may cost; None keeps the arms' own. ``smoke`` takes seconds and means nothing."""
-
-    seeds: tuple[int, ...] | None = None
-    steps: int | None = None
-    smoke: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,23 +133,27 @@ class Compare:
 
     def found(self, data: StudyData) -> Interval:
         """Return the number with its 95 % interval."""
-        mine, other = (data.groups(s, self.column, self.where) if s else [] for s in (self.of, self.to))
-        if not sum(map(len, mine)) or (
-            self.to and not sum(map(len, other))
-        ):  # such as an agent that never claims
+
+        def groups(column: str) -> list[list[Any]]:
+            return [data.groups(source, column, self.where) for source in (self.of, self.to) if source]
+
+        parts = groups(self.column)
+        if not all(sum(map(len, part)) for part in parts):  # such as an agent that never claims
             return NOTHING
         if self.over is not None:
-            wholes = [data.groups(s, self.over, self.where) if s else [] for s in (self.of, self.to)]
-            if self.to is None:
-                found = share_interval(mine, wholes[0])
-            else:
-                found = share_difference((other, wholes[1]), (mine, wholes[0]), paired=self.paired)
+            shares = list(zip(parts, groups(self.over), strict=True))
+            compared = len(shares) == 2
+            found = (
+                share_difference(*shares[::-1], paired=self.paired)
+                if compared
+                else share_interval(*shares[0])
+            )
         elif self.to is None:
-            found = (interval if self.middle else mean_interval)(mine)
+            found = (interval if self.middle else mean_interval)(*parts)
         elif self.paired:
-            found = mean_interval([a - self.times * b for a, b in zip(mine, other, strict=True)])
+            found = mean_interval([a - self.times * b for a, b in zip(*parts, strict=True)])
         else:
-            found = difference(other, mine, middle=self.middle)
+            found = difference(*parts[::-1], middle=self.middle)
         return Interval(*(number + self.plus for number in found))
 
 
