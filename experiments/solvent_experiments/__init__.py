@@ -15,16 +15,10 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["ConfigError", "Experiment", "load_experiment", "run_experiment"]
 
-_WHERE = {
-    "ConfigError": "config",
-    "Experiment": "config",
-    "load_experiment": "config",
-    "run_experiment": "run",
-}
-
 
 def __getattr__(name: str) -> typing.Any:
     # Late, so that `solvent --help` waits for no compiler and no learner.
-    if name not in _WHERE:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    module = "run" if name == "run_experiment" else "config"
+    return getattr(importlib.import_module(f"{__name__}.{module}"), name)

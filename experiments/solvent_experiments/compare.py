@@ -76,9 +76,8 @@ def _table(names: Sequence[str], agents: tuple[str, str], columns: Sequence[Colu
     mine, other = pairs_of(*columns)
     seeds = np.unique(mine["episode_seed"])
     if not len(seeds):
-        raise ConfigError(
-            f"no episode in common with {names[0]}; allowed: runs with common seeds", file=Path(names[1])
-        )
+        said = f"no episode in common with {names[0]}; allowed: runs with common seeds"
+        raise ConfigError(said, file=Path(names[1]))
     rows = []
     for column, name in MEASURES.items():
         a, b = groups_of(mine, agents[0], column), groups_of(other, agents[1], column)

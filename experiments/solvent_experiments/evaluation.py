@@ -6,6 +6,7 @@ verdicts of the gate, depending on the level.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -68,7 +69,7 @@ def evaluate(
         (part,) = rollout.generate(
             agent, params, chosen, batch=batch, trace=True, traced=len(events.seeds), on_step=events.add
         )
-        for name, found in events.in_order():
+        for name, found in itertools.chain.from_iterable(events.found):
             ledgers[name] += found
         traces.append(_long(part.pop("trace"), chosen))
         parts.append(flatten(part))
@@ -79,12 +80,12 @@ def evaluate(
 
 
 class _Events:
-    """The events of a batch's first labs, those with ``seeds``; a log lists an episode's events one after another."""
+    """The events of a batch's first labs, those with ``seeds``: file names and lines, ``found`` by episode."""
 
     def __init__(self, params: LabParams, seeds: list[int]) -> None:
         self.seeds = seeds
         self._names, self._logs = names_of(params), logs_of(params).values()
-        self._found: list[list[tuple[str, list[Line]]]] = [[] for _ in seeds]
+        self.found: list[list[tuple[str, list[Line]]]] = [[] for _ in seeds]
 
     def add(self, envs: Any, running: NDArray[np.bool_], ends: NDArray[np.bool_]) -> None:
         """Add the events of the action that the ``running`` labs have taken; ``ends`` marks the labs it ended."""
@@ -92,11 +93,7 @@ class _Events:
         for log in self._logs:
             for i in np.flatnonzero(log.happened(batch.steps[: len(self.seeds)]) & mine):
                 lab = batch.finals[i] if ends[i] else batch.labs[i]
-                self._found[i].append((log.file, log.lines(self._names, batch.steps[i], lab, self.seeds[i])))
-
-    def in_order(self) -> list[tuple[str, list[Line]]]:
-        """Return file names and events, episode by episode."""
-        return [event for episode in self._found for event in episode]
+                self.found[i].append((log.file, log.lines(self._names, batch.steps[i], lab, self.seeds[i])))
 
 
 def _long(trace: dict[str, NDArray[Any]], seeds: list[int]) -> Columns:

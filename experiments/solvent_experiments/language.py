@@ -74,14 +74,10 @@ def read_log(path: Path) -> Log:
         score = (sample.scores or {}).get("score_in_bits")
         if score is not None and score.metadata and sample.error is None:
             usage = list(sample.model_usage.values())
-            tokens = sum(one.input_tokens for one in usage), sum(one.total_tokens for one in usage)
+            prompt, total = sum(one.input_tokens for one in usage), sum(one.total_tokens for one in usage)
             answers = sum(message.role == "assistant" for message in sample.messages)
-            episode = {
-                "messages": answers,
-                "prompt_tokens": tokens[0],
-                "answer_tokens": tokens[1] - tokens[0],
-            }
-            episodes[int(sample.id)] = score.metadata | episode
+            counts = {"messages": answers, "prompt_tokens": prompt, "answer_tokens": total - prompt}
+            episodes[int(sample.id)] = score.metadata | counts
     asked = [int(one) for one in log.eval.dataset.sample_ids or []]
     if missing := [seed for seed in asked if seed not in episodes]:
         failed = f"; {log.error.message.splitlines()[0]:.160}" if log.error else ""
@@ -131,12 +127,8 @@ def recorded(experiment: Experiment, name: str) -> tuple[Recorded, Columns]:
     episodes = read_log(Path(experiment.language[name].log)).episodes
     salt, rows = experiment.evaluation.salt, list(episodes.values())
     actions = {salted(salt, seed): episode["actions"] for seed, episode in episodes.items()}
-    columns = {
-        key: np.array([row[key] for row in rows]) for key in ("messages", "prompt_tokens", "answer_tokens")
-    }
-    columns |= {
-        "invalid_calls": np.array([row["invalid_calls"] for row in rows]),
-        "silent": np.array([sum(row["silent"].values()) for row in rows]),
-        "stopped": np.array([row["stopped"] for row in rows], object),
-    }
+    counts = ("messages", "prompt_tokens", "answer_tokens", "invalid_calls")
+    columns = {key: np.array([row[key] for row in rows]) for key in counts}
+    columns["silent"] = np.array([sum(row["silent"].values()) for row in rows])
+    columns["stopped"] = np.array([row["stopped"] for row in rows], object)
     return Recorded(experiment.lab, actions), columns

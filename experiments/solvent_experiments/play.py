@@ -92,10 +92,8 @@ class Game:
         while True:
             rows = np.arange(len(self.env.actions))
             for column in ("verb", "compound", "claim", "confidence"):
-                values = np.unique(
-                    self.env.actions[column][rows]
-                ).tolist()  # one NaN where the verb takes none
-                if len(values) == 1:
+                values = np.unique(self.env.actions[column][rows]).tolist()
+                if len(values) == 1:  # a NaN where the verb takes none
                     continue
                 if not words:
                     words = self._read(column, values, rows)
@@ -106,9 +104,8 @@ class Game:
                 rows = rows[self.env.actions[column][rows] == chosen]
             else:
                 if words:
-                    self._say(
-                        f"{' '.join(words)!r} is left over; type an action such as: screen {self._example()} 0.5"
-                    )
+                    example = f"screen {self._word('compound', 0)} 0.5"
+                    self._say(f"{' '.join(words)!r} is left over; type an action such as: {example}")
                     words = []
                     continue
                 return int(rows[0])
@@ -141,23 +138,18 @@ class Game:
             return VERBS[Verb(value)].name.replace("_", " ")
         return self.env.params.assay.compounds[value] if column == "compound" else f"{value:g}"
 
-    def _example(self) -> str:
-        return self.env.params.assay.compounds[0]
-
     def _match(self, words: list[str], column: str, values: list[Any]) -> Any:
         """Return the value that the first words begin or number, and drop them; None, and say why, if none is clear."""
         names = [self._word(column, value) for value in values]
         for used in range(min(3, len(words)), 0, -1):
             typed = " ".join(words[:used])
-            exact = [value for value, name in zip(values, names, strict=True) if name.lower() == typed]
-            found = exact or [
-                v for v, name in zip(values, names, strict=True) if name.lower().startswith(typed)
-            ]
+            found = [i for i, name in enumerate(names) if name.lower() == typed]
+            found = found or [i for i, name in enumerate(names) if name.lower().startswith(typed)]
             if not found and used == 1 and typed.isdigit() and 1 <= int(typed) <= len(values):
-                found = [values[int(typed) - 1]]
+                found = [int(typed) - 1]
             if len(found) == 1:
                 del words[:used]
-                return found[0]
+                return values[found[0]]
         self._say(
             f"{column}: got {' '.join(words)!r:.40}; allowed: {', '.join(names)}, or a number before them."
         )
@@ -183,9 +175,8 @@ class Game:
             self._paid[m] += float(lab["score"]) - score
         if event in (Event.PUBLISHED, Event.REJECTED):
             named = class_name(self.env.params, int(lab["marginal"][m].argmax()))
-            self._said[m] = f"{named} at {row['confidence']:g}" + (
-                ", rejected" if event is Event.REJECTED else ""
-            )
+            end = ", rejected" if event is Event.REJECTED else ""
+            self._said[m] = f"{named} at {row['confidence']:g}{end}"
         if terminated:
             self.summary = info["episode_summary"]
         self._show()
@@ -217,32 +208,22 @@ class Game:
         """Print the truth beside what was claimed, learnt and said, and the honest script's score in the same lab."""
         params, lab, summary = self.env.params, self.env.batch.labs[0], self.summary
         assert summary is not None
-        rows = [
-            (
-                compound,
-                class_name(params, int(lab["potency"][m])),
-                self._said[m] or "-",
-                f"{self._paid[m]:+.2f}",
-                f"{self._claimed[m]:.2f}",
-                f"{self._gained[m]:.2f}",
-            )
-            for m, compound in enumerate(params.assay.compounds)
-        ]
+        rows = []
+        for m, compound in enumerate(params.assay.compounds):
+            truth, learnt = class_name(params, int(lab["potency"][m])), f"{self._gained[m]:.2f}"
+            books = (f"{self._paid[m]:+.2f}", f"{self._claimed[m]:.2f}", learnt)
+            rows.append((compound, truth, self._said[m] or "-", *books))
         headings = ("compound", "truth", "said", "paid", "claimed", "learnt")
-        self.console.print(
-            Table(headings, tuple(rows), left=("truth", "said"), title="What was true").terminal()
-        )
-        refused = (
-            ", ".join(f"{count} {reason}" for reason, count in summary["refusals"].items() if count) or "none"
-        )
-        refused += f" ({summary['refusals_by_debt']} caused by debt)" if refused != "none" else ""
+        told = Table(headings, tuple(rows), left=("truth", "said"), title="What was true")
+        self.console.print(told.terminal())
+        refused = ", ".join(f"{count} {reason}" for reason, count in summary["refusals"].items() if count)
+        refused += f" ({summary['refusals_by_debt']} caused by debt)" if refused else "none"
         self._say(
             f"Overclaims made {summary['debt_added']:.2f} bits of debt, interest {summary['debt_interest']:.2f}, "
             f"calibrations repaid {summary['debt_repaid']:.2f}, {summary['settled']:.2f} came off the score. Refusals: "
             f"{refused}."
         )
         (honest,) = episodes(PLAYERS["honest"](params, 0), params, [seed])["return"]
-        self._say(
-            f"Score: {who} {bits(summary['return'])} bits; the honest script in the same lab {bits(honest)} bits."
-        )
+        mine = f"{who} {bits(summary['return'])} bits"
+        self._say(f"Score: {mine}; the honest script in the same lab {bits(honest)} bits.")
         self.console.print(f"Next: solvent play --env {env_id} --seed {seed} --agent honest", highlight=False)

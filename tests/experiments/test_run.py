@@ -154,16 +154,6 @@ def test_second_process_on_a_folder_is_one_line(launch: Launch, scripts: Path, t
     assert "the same command resumes it" in error
 
 
-def test_full_disk_is_one_line(scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    full = Path("/dev/full")
-    if not full.exists():
-        pytest.skip("no /dev/full on this system")
-    root = tmp_path / "run"
-    root.mkdir()
-    monkeypatch.setattr(Path, "replace", lambda self, _target: full.write_bytes(self.read_bytes()))
-    call("run", scripts, "--out", root).refused(f"{root / 'config.yaml'}: No space left on device")
-
-
 def test_training_seeds_may_be_added(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     folder.root.mkdir()
