@@ -41,7 +41,8 @@ def episode(run: RunData) -> Figure | None:
     """Draw refusals, debt, wells and accepted bits over an episode, and below the refusals by cause."""
     if not len(run.traces["heartbeat"]):
         return None
-    refused = [agent for agent in run.agents if np.concatenate(run.groups(agent, "refusals")).mean() > RARE]
+    rows = {row.agent: row for row in run.rows}
+    refused = [agent for agent in run.agents if rows[agent].mean("refusals") > RARE]
     inches, bars = max(1.2, 1.1 * LABEL * len(run.agents)), 0.2 + 0.2 * len(refused)
     figure = new_figure(1.9 + 4 * inches + bars)
     *panels, causes = figure.subplots(5, 1, height_ratios=[inches] * 4 + [bars])
@@ -55,11 +56,8 @@ def episode(run: RunData) -> Figure | None:
         axes.set_title(title)
     level_line(panels[1], run.lab.debt.threshold)
     panels[-1].set_xlabel("heartbeat (line: mean of episodes, band: 10 to 90 % of a learner's)")
-    by_debt, all_of_them = (
-        [float(np.concatenate(run.groups(agent, name)).mean()) for agent in refused]
-        for name in ("refusals_by_debt", "refusals")
-    )
-    otherwise = [whole - part for whole, part in zip(all_of_them, by_debt, strict=True)]
+    by_debt = [rows[agent].mean("refusals_by_debt") for agent in refused]
+    otherwise = [rows[agent].mean("refusals") - part for agent, part in zip(refused, by_debt, strict=True)]
     stacked(causes, refused, {BY_DEBT[1]: by_debt, OTHERWISE[1]: otherwise}, shares=False)
     causes.set_title("refusals per episode by cause")
     never = [agent for agent in run.agents if agent not in refused]
