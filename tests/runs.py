@@ -50,7 +50,7 @@ class Here:
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs of this process have neither processes nor figures, for tests that look at neither."""
-    monkeypatch.setattr(run, "Processes", lambda _jobs: Here())
+    monkeypatch.setattr(run, "Processes", lambda *_: Here())
     monkeypatch.setattr(run, "_draw", lambda *_: None)
 
 
