@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent import LabParams
-from solvent_experiments.config import environment_params
+from solvent_experiments.config import Experiment, environment_params
 from solvent_experiments.console import visible
 from solvent_experiments.folder import Columns, RunFolder, groups_of, read_parquet, select
 from solvent_experiments.summary import Row, read_rows
@@ -24,21 +24,27 @@ DRAWS = 400
 class RunData:
     """A run in memory; ``rows`` are its agents, best first."""
 
-    name: str
-    env: str
-    lab: LabParams
-    mark: str
-    learned: tuple[str, ...]
+    experiment: Experiment
     rows: tuple[Row, ...]
     episodes: Columns
     traces: Columns
     training: Columns | None
 
     @property
+    def lab(self) -> LabParams:
+        return self.experiment.lab
+
+    @property
+    def learned(self) -> list[str]:
+        """Names of learners and language models."""
+        return [*self.experiment.train, *self.experiment.language]
+
+    @property
     def heading(self) -> str:
         """The level and the name of the run."""
-        changed = not self.mark and self.lab != environment_params(self.env)
-        return f"{self.env}{' (changed parameters)' if changed else ''}, run {visible(self.name)}"
+        run = self.experiment
+        changed = not run.mark and run.lab != environment_params(run.env)
+        return f"{run.env}{' (changed parameters)' if changed else ''}, run {visible(run.name)}"
 
     @property
     def agents(self) -> list[str]:
@@ -54,25 +60,15 @@ class RunData:
 
     def learners(self) -> dict[str, Columns]:
         """Return the training episodes of each learner."""
-        table = self.training
-        if table is None:
-            return {}
-        return {
-            name: select(table, table["agent"] == name)
-            for name in self.learned
-            if (table["agent"] == name).any()
-        }
+        table = self.training or {"agent": np.array([], object)}
+        found = {name: select(table, table["agent"] == name) for name in self.learned}
+        return {name: episodes for name, episodes in found.items() if len(episodes["agent"])}
 
 
 def load_run(folder: RunFolder) -> RunData:
     """Return a run's data; raise ConfigError if a table is missing or damaged."""
-    experiment = folder.experiment()
     return RunData(
-        name=experiment.name,
-        env=experiment.env,
-        lab=experiment.lab,
-        mark=experiment.mark,
-        learned=(*experiment.train, *experiment.language),
+        experiment=folder.experiment(),
         rows=tuple(read_rows(folder.summary)),
         episodes=read_parquet(folder.episodes),
         traces=read_parquet(folder.traces),
@@ -82,9 +78,8 @@ def load_run(folder: RunFolder) -> RunData:
 
 def starts_of(traces: Columns) -> NDArray[np.intp]:
     """Return the row at which each traced episode starts."""
-    return np.flatnonzero(
-        traces.get("step", traces["heartbeat"]) == 0
-    )  # without steps, actions are heartbeats
+    # Without steps, actions are heartbeats.
+    return np.flatnonzero(traces.get("step", traces["heartbeat"]) == 0)
 
 
 def held(traces: Columns, values: NDArray[Any], heartbeats: int) -> NDArray[np.float64]:

@@ -36,6 +36,6 @@ def draw(folder: RunFolder, names: Iterable[str] = FIGURES) -> list[Path]:
     with styled():
         for name in names:
             if (figure := FIGURES[name](run)) is not None:
-                head(figure, run.heading, run.mark)
+                head(figure, run.heading, run.experiment.mark)
                 drawn.append(save(figure, folder.figures / name))
     return drawn
