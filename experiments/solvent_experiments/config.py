@@ -245,7 +245,8 @@ def _problem(error: ValidationError) -> str:
     if first["type"] != "extra_forbidden":
         return first_problem(error)
     *parents, last = map(str, first["loc"])
-    model = {"": Experiment, "evaluation": Evaluation}.get(".".join(parents), LanguageModel)
+    models: dict[str, type[BaseModel]] = {"": Experiment, "evaluation": Evaluation}
+    model = models.get(".".join(parents), LanguageModel)
     return f"{'.'.join([*parents, last])}: unknown key" + nearest(last, model.model_fields)
 
 

@@ -120,7 +120,10 @@ def run_experiment(
             folder.write_manifest(experiment, started, None, 0.0)
             if left:
                 _compile(experiment)
-                with contextlib.nullcontext(pool) if pool else Processes() as workers:
+                opened: contextlib.AbstractContextManager[Pool] = (
+                    contextlib.nullcontext(pool) if pool else Processes()
+                )
+                with opened as workers:
                     _Session(experiment, folder, left, workers, shown, stop).work()
             join(experiment, folder, folder.units(experiment))
             _draw(folder, shown)

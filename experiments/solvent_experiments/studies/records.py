@@ -185,6 +185,8 @@ def claims(agent: Agent, params: LabParams, seeds: NDArray[np.int64], debts: Seq
     lot, table = params.assay.lot_heartbeats, action_table(params)
 
     def put(labs: NDArray[Any]) -> bool:
+        if not debts:
+            return False
         now = (labs["heartbeat"] % lot == lot // 3) & (labs["slot"] == 0)
         debt = np.take(debts, seeds + labs["heartbeat"] // lot, mode="wrap")
         labs["debt_added"] += np.where(now, debt - labs["debt"], 0.0)
@@ -192,7 +194,7 @@ def claims(agent: Agent, params: LabParams, seeds: NDArray[np.int64], debts: Seq
         return bool(now.any())
 
     parts = []
-    for step in walk(agent, params, seeds, *([put] if debts else [])):
+    for step in walk(agent, params, seeds, put):
         rows = np.flatnonzero(step.running & (step.results["event"] == int(Event.EXPLORED)))
         before, taken = step.before[rows], table[step.actions[rows]]
         parts.append(

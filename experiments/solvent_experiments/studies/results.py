@@ -112,8 +112,8 @@ def _told(found: Interval) -> str:
 def _mapping(
     study: Study, data: StudyData, findings: Sequence[Finding], means: Mapping[str, Mapping[str, Interval]]
 ) -> dict[str, Any]:
-    arms = {arm: data.folder(arm).read_manifest() for arm in study.sources() if isinstance(arm, Arm)}
-    fewer = [made["seeds"] for arm, made in arms.items() if len(made["seeds"]) < arm.seeds]
+    arms = [(arm, data.folder(arm).read_manifest()) for arm in study.sources() if isinstance(arm, Arm)]
+    fewer = [made["seeds"] for arm, made in arms if len(made["seeds"]) < arm.seeds]
     seeds = f" --seeds {','.join(map(str, fewer[0]))}" if fewer else ""
     kept = ("solvent", "commit", "seeds", "finished")
     return {
@@ -135,7 +135,7 @@ def _mapping(
         "means": {
             label: {name: _rounded(found) for name, found in of.items()} for label, of in means.items()
         },
-        "arms": {arm.name: {key: made[key] for key in kept} for arm, made in arms.items()},
+        "arms": {arm.name: {key: made[key] for key in kept} for arm, made in arms},
         "notes": study.notes,
     }
 

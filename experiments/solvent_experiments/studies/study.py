@@ -149,7 +149,7 @@ class Compare:
                 else share_interval(*shares[0])
             )
         elif self.to is None:
-            found = (interval if self.middle else mean_interval)(*parts)
+            found = (interval if self.middle else mean_interval)(parts[0])
         elif self.paired:
             found = mean_interval([a - self.times * b for a, b in zip(*parts, strict=True)])
         else:
