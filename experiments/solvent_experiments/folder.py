@@ -272,7 +272,7 @@ def read_parquet(path: Path) -> Columns:
     """Return what ``write_parquet`` wrote; raise ConfigError for a missing or damaged file."""
     from pyarrow import parquet
 
-    # Not `read_table`: a thread of its own that still holds the file when the process ends aborts it.
+    # Not `read_table`: its thread, if it still holds the file when the process ends, aborts it.
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as reader:
             table = reader.read(use_threads=False)
