@@ -19,7 +19,7 @@ from solvent_experiments.summary import Row, read_rows
 from solvent_experiments.table import Table
 
 START, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
-HEADINGS = (
+HEADINGS: tuple[str, ...] = (
     *("level", "agent", "score", "95 % interval", "return\n(bits)", "over-\nclaimed\n(bits)"),
     *("refused\nby debt", "refused\nother-\nwise", "wrong", "command"),
 )
