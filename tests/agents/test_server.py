@@ -315,7 +315,7 @@ def test_what_can_not_be_served_is_one_line():
 
 
 def test_the_energy_model_prices_its_tools_like_those_of_any_server():
-    listing = list_tools(f"{sys.executable} -m solvent_experiments serve", 60.0, env=dict(os.environ))
+    listing = list_tools(f"{sys.executable} -m solvent_experiments serve", 60.0)
     assert not listing.left_out
     page = (Path(__file__).parents[2] / "docs" / "energy.md").read_text(encoding="utf-8")
     told = re.findall(r"^│ (\w+) +│ .+? │ +([\d.]+) │", page, re.MULTILINE)

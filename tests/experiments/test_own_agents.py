@@ -113,7 +113,7 @@ def test_unusable_class_is_one_line(folder: Path, agent: str) -> None:
 def test_names_within_a_run_differ(folder: Path) -> None:
     twins = ("resting:Resting", "bad:Twin")
     call("run", config(folder, *twins)).refused(
-        "agents: 'resting' can't name a folder; allowed: a name of its own"
+        "agents: 'resting' can't name a folder; allowed: an unused name"
     )
     call("evaluate", *twins, "--env", ENV).refused("bad:Twin: got a second agent named 'resting'")
     call("run", config(folder, "bad:Elsewhere")).refused("agents: '../elsewhere' can't name a folder")

@@ -20,6 +20,7 @@ from solvent_experiments.table import Table
 
 if TYPE_CHECKING:
     from solvent.gate.data import Sample
+    from solvent.gate.embedding import SentenceEmbedder
     from solvent.gate.policy import Policy
     from solvent.gate.reviews import Judged, Reviews
 
@@ -84,13 +85,12 @@ def judge(
 
     Example: `solvent gate judge claims.jsonl --policy standard --store gate_reviews`
     """
-    from solvent.gate.embedding import SentenceEmbedder
     from solvent.gate.policy import ANY, load_policies, policy_named
     from solvent.gate.reviews import Reviews
     from solvent.gate.reviews import judge as judged_under
 
     chosen = policy_named(policy, {} if policies is None else load_policies(policies))
-    samples, embedder = _samples(claims, wiki_db, skip_broken), SentenceEmbedder(model)
+    samples, embedder = _inputs(claims, wiki_db, skip_broken, model)
     used = domain or (claims.stem if chosen.domain == ANY else chosen.domain)
     judged: list[Judged] = []
     with progress("judging", quiet=quiet) as told:
@@ -220,7 +220,7 @@ def sweep(
     from solvent.gate import calibration
     from solvent.gate.embedding import SentenceEmbedder
 
-    samples, embedder = _samples(dataset, wiki_db, skip_broken), SentenceEmbedder(model)
+    samples, embedder = _inputs(dataset, wiki_db, skip_broken, model)
     drawn = np.sort(np.random.default_rng(seed).permutation(len(samples))[: n or None])
     samples = [samples[i] for i in drawn]
     with progress("measuring", quiet=quiet) as told:
@@ -315,13 +315,18 @@ def build(
 # -- what the commands share ---------------------------------------------------------------------
 
 
-def _samples(path: Path, wiki_db: Path | None, skip_broken: bool) -> list[Sample]:
+def _inputs(
+    path: Path, wiki_db: Path | None, skip_broken: bool, model: Path | None
+) -> tuple[list[Sample], SentenceEmbedder]:
+    """Return the claims of a file and the model; say what was skipped once both can be used."""
     from solvent.gate.data import load_dataset
+    from solvent.gate.embedding import SentenceEmbedder
 
     samples, skipped = load_dataset(path, wiki_db=wiki_db, skip_broken=skip_broken)
+    embedder = SentenceEmbedder(model)
     if skipped:
         say(f"skipped {len(skipped):,} broken lines; the first: {skipped[0]}", stderr=True)
-    return samples
+    return samples, embedder
 
 
 def _numbered(made: list[Policy], path: Path | None) -> list[Policy]:
