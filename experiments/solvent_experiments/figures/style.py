@@ -31,6 +31,8 @@ CATEGORIES = TEAL, OCHRE, LAVENDER, MINT, ROSE = ("#10B8A8", "#D0A038", "#B098F0
 
 AGENTS = {
     "ppo": BLUE,
+    "maskable_ppo": INDIGO,
+    "plain": RED,
     "honest": GREEN,
     **dict.fromkeys(("planner", "exact"), BLACK),
     **dict.fromkeys(("random", "random_masked", "hermit"), MAUVE),

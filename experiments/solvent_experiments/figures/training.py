@@ -18,7 +18,7 @@ def learning_curve(run: RunData) -> Figure | None:
     learners = run.learners()
     if not learners:
         return None
-    figure = new_figure(INCHES + 1.0)
+    figure = new_figure(INCHES + 1.1)
     axes = figure.subplots()
     ends, lows = [], []
     for agent, training in learners.items():
@@ -28,10 +28,11 @@ def learning_curve(run: RunData) -> Figure | None:
             found.append(interval([training["return"][rows] for rows in groups], DRAWS))
         band(axes, steps, found, colour_of(agent), lw=2.0)
         lows += [one.low for one in found[len(found) // 4 :]]
+    right = axes.get_xlim()[1]
     for row in run.rows:
         colour = colour_of(row.agent)
         if row.agent in run.learned:
-            axes.plot(axes.get_xlim()[1], row.score.value, "o", ms=5, color=colour, clip_on=False, zorder=5)
+            axes.plot(right, row.score.value, "o", ms=5, color=colour, clip_on=False, zorder=5)
         else:
             axes.axhline(row.score.value, color=colour, lw=0.9, ls=DASHED)
         ends.append((row.score.value, row.agent, colour))
@@ -41,9 +42,9 @@ def learning_curve(run: RunData) -> Figure | None:
     )  # agents far below the curve would flatten it; they are named at the edge
     axes.set_ylim(bottom, best + 0.08 * (best - bottom))
     axes.set_title("return (bits)")
-    seeds = {agent: len(np.unique(training["training_seed"])) for agent, training in learners.items()}
-    said = ", ".join(f"{agent}: {count} training seeds" for agent, count in seeds.items())
-    step_axis(axes, f"{said}; line: interquartile mean while learning, band: 95 %", "dot, dashed: evaluation")
+    seeds = max(len(np.unique(training["training_seed"])) for training in learners.values())
+    told = "line: interquartile mean while learning", "band: 95 % interval; dot, dashed: evaluation"
+    step_axis(axes, f"training seeds per learner: {seeds}", *told)
     names_at_right(axes, ends, INCHES)
     return figure
 
