@@ -53,7 +53,8 @@ nitpick_ignore_regex = [
         "py:class",
         r"(annotated_types|pydantic)\..*|_Pydantic\w+|FieldInfo|PydanticUndefined|NoneType|Strict|[GL][et]",
     ),
-    ("py:class", r"Field|Sha256|Label|Count|Text|Energy|Threshold|PositiveInt|NonNegativeInt|Beat|EnergyCost\w*|-?\d.*|max_length=.*|[gl]e=.*"),
+    ("py:class", r"Threshold|PositiveInt|NonNegativeInt"),
+    ("py:class", r"Field|Sha256|Label|Count|Text|Energy|Beat|EnergyCost\w*|-?\d.*|max_length=.*|[gl]e=.*"),
     ("py:exc", r"\w+"),  # in `Raises`, where a docstring has the name alone
 ]
 
