@@ -81,17 +81,22 @@ class RunFolder:
             problem = f"not the config of a run ({str(error).splitlines()[0]})"
             raise ConfigError(problem, file=self.config) from None
 
-    @property
-    def finished(self) -> bool:
-        return self.manifest.exists() and bool(read_json(self.manifest, WRITTEN)["finished"])
-
     def read_manifest(self) -> dict[str, Any]:
         """Return the manifest; raise ConfigError unless the run is finished."""
         self._require_run()
-        if not self.finished:
+        manifest = read_json(self.manifest, WRITTEN) if self.manifest.exists() else {}
+        if not isinstance(manifest, dict) or not manifest.get("finished"):
             said = "unfinished; allowed: a finished run (the same `solvent run` resumes it)"
             raise ConfigError(said, file=self.root)
-        return dict(read_json(self.manifest, WRITTEN))
+        return manifest
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run is finished; one whose manifest can't be read is not, and is joined again."""
+        try:
+            return bool(self.read_manifest())
+        except ConfigError:
+            return False
 
     def _require_run(self) -> None:
         if not self.config.exists():

@@ -161,9 +161,8 @@ def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
     for i in range(labs.shape[0]):
         for action in range(tables.verb.shape[0]):
             verb, compound = tables.verb[action], tables.compound[action]
-            trial = children[
-                count
-            ]  # what a finding asserts doesn't depend on the readouts: one trial shows it
+            # What a finding asserts doesn't depend on the readouts: one trial shows it.
+            trial = children[count]
             children[count] = labs[i]
             for r in range(uniforms.shape[0]):
                 uniforms[r] = 0.0

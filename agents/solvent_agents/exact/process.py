@@ -168,7 +168,6 @@ class _Expander:
         self.rows = hypotheses(params)
         self.n_actions = len(action_table(params))
         self.held = held_tables(params)
-        self._factors: NDArray[np.uint64] | None = None
         self.out = expansion(params, CHUNK * _most_outcomes(params) + 1)
 
     def part(
@@ -177,11 +176,10 @@ class _Expander:
         """Return the outcomes of a chunk of states, and the number of new states they lead to."""
         chunk = slice(first, first + CHUNK)
         n = expand(labs[chunk], weights[chunk], self.rows, self.held, self.out)
-        found, out = self.out.outcomes[:n], self.out
-        rows = state_rows(out.children[:n], out.weights[:n], out.masks[:n], self.params)
-        keys = self._keys(rows)
+        out, found = self.out, self.out.outcomes[:n]
+        keys = _keys(state_rows(out.children[:n], out.weights[:n], out.masks[:n], self.params))
         _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        children, numbers = self.out.children[firsts], np.full(len(firsts), -1)
+        children, numbers = out.children[firsts], np.full(len(firsts), -1)
         moment_of = children["heartbeat"].astype(np.int64) * self.params.slots + children["slot"]
         addresses = np.where(children["end_reason"] == 0, moment_of, -1)
         before = sum(len(moment.numbers) for moment in moments.values())
@@ -189,7 +187,7 @@ class _Expander:
             here = np.flatnonzero(addresses == address)
             moment = moments.setdefault(int(address), _Moment())
             names = [key.tobytes() for key in keys[firsts[here]]]
-            numbers[here] = moment.add(names, children[here], self.out.weights[firsts[here]])
+            numbers[here] = moment.add(names, children[here], out.weights[firsts[here]])
         part = _Part(
             (first + found["parent"]) * self.n_actions + found["action"],
             found["readouts"].copy(),
@@ -200,14 +198,11 @@ class _Expander:
         )
         return part, sum(len(moment.numbers) for moment in moments.values()) - before
 
-    def _keys(self, rows: Ints) -> NDArray[np.void]:
-        """Return a hash of each state of 128 bits: two products with random odd numbers, modulo 2^64."""
-        if self._factors is None:
-            rng = np.random.default_rng(0)
-            self._factors = rng.integers(0, 2**63, (rows.shape[1], 2), np.uint64) * np.uint64(2) + np.uint64(
-                1
-            )
-        return np.ascontiguousarray(rows.view(np.uint64) @ self._factors).view("V16").ravel()
+
+def _keys(rows: Ints) -> NDArray[np.void]:
+    """Return a hash of 128 bits for each row: two products with random odd numbers, modulo 2^64."""
+    factors = np.random.default_rng(0).integers(0, 2**63, (rows.shape[1], 2), np.uint64) * 2 + 1
+    return np.ascontiguousarray(rows.view(np.uint64) @ factors).view("V16").ravel()
 
 
 def _most_outcomes(params: LabParams) -> int:

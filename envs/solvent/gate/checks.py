@@ -35,17 +35,17 @@ _SAME = {
     **dict.fromkeys(map(ord, "\u2014\u2015"), " - "),
     **dict.fromkeys(map(ord, "\u200b\u200c\u200d\ufeff\u00ad"), None),
 }
-_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
-_IGNORED = frozenset(_WORDS["ignored"].split())
-_TENS = _WORDS["tens"].split()
+WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+_IGNORED = frozenset(WORDS["ignored"].split())
+_TENS = WORDS["tens"].split()
 _SPELLED = {
-    **{word: float(value) for value, word in enumerate(_WORDS["ones"].split())},
+    **{word: float(value) for value, word in enumerate(WORDS["ones"].split())},
     **{word: 10.0 * value for value, word in enumerate(_TENS, 2)},
-    **{word: float(value) for value, word in enumerate(_WORDS["ordinals"].split(), 1)},
-    **_WORDS["values"],
+    **{word: float(value) for value, word in enumerate(WORDS["ordinals"].split(), 1)},
+    **WORDS["values"],
 }
-_IDLE = frozenset(_WORDS["idle"].split())
-_SCALES = _WORDS["scales"]
+_IDLE = frozenset(WORDS["idle"].split())
+_SCALES = WORDS["scales"]
 # A month that is also a word counts only beside a number or after a preposition.
 _MONTH = re.compile(
     r"\b(?:(Jan|Feb|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(?:uary|ruary|il|e|y|ust|t|tember|ober|ember)?\b"

@@ -17,7 +17,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import sqlite3
-import tomllib
 from collections.abc import Sequence
 from contextlib import closing
 from functools import lru_cache
@@ -31,6 +30,7 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, TypeA
 from pydantic.dataclasses import dataclass
 
 from solvent.files import first_problem, input_lines, strict_json
+from solvent.gate.checks import WORDS
 from solvent.gate.energy import GateError
 
 __all__ = ["Sample", "WikiPages", "load_dataset", "other_page", "split_by_group"]
@@ -38,8 +38,7 @@ __all__ = ["Sample", "WikiPages", "load_dataset", "other_page", "split_by_group"
 LONGEST = 100_000
 """Maximum length of a claim or a text of the evidence, characters."""
 
-_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
-_LABELS = {word: label for label, words in _WORDS["labels"].items() for word in words.split()}
+_LABELS = {word: label for label, words in WORDS["labels"].items() for word in words.split()}
 _LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|(\[?[^\[\]]*))?\]\]")
 _ELEMENT = re.compile(
     r"(?P<page>.+?)_(?P<key>(?:sentence|section)_\d+|(?:header_)?cell_\d+_\d+_\d+|table_caption_\d+|item_\d+_\d+|title)"
