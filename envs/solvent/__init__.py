@@ -40,7 +40,7 @@ __all__ = [
     "register_all",
 ]
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOME = {
     "EpistemicController": "solvent.debt",
