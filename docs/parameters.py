@@ -18,7 +18,7 @@ _HEAD = """\
 # Parameters
 
 Every setting of the lab, with its default in `Solvent/Debt-v0`. Defaults marked † are a source document's and stay;
-the others were measured and may be tuned ([why these numbers](why_these_numbers.md)). *Empty* is `null`.
+the others were measured and may be tuned ([why these numbers](why_these_numbers.md)). *Empty* is `null`, for a path `""`.
 
 Give differences from the defaults, nested as the headings are:
 `gymnasium.make("Solvent/Debt-v0", params={"debt": {"threshold": 1.0}})`, or the same under `params:` in a
