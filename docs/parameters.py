@@ -17,8 +17,8 @@ from solvent.lab.settings import ParamGroup
 _HEAD = """\
 # Parameters
 
-Every setting of the lab, with its default in `Solvent/Debt-v0`. Defaults marked † are a source document's and stay;
-the others were measured and may be tuned ([why these numbers](why_these_numbers.md)). *Empty* is `null`, for a path `""`.
+Every setting of the lab, with its default in `Solvent/Debt-v0`. Defaults marked † are a source document's and stay; the
+others were measured and may be tuned ([why these numbers](why_these_numbers.md)). *Empty* is `null`, for a path `""`.
 
 Give differences from the defaults, nested as the headings are:
 `gymnasium.make("Solvent/Debt-v0", params={"debt": {"threshold": 1.0}})`, or the same under `params:` in a
@@ -58,10 +58,10 @@ def _table(group: ParamGroup) -> Iterator[str]:
             default, allowed = shown(getattr(group, field.name)), _allowed(hints[field.name], about)
             mark = " †" if about["source"] == "document" else ""
             doc = about["doc"].replace("|", r"\|")
-            row = f"{default}{mark} | {about['unit']} | {allowed} | {doc}"
+            row = f"{default}{mark} | {allowed} | {doc}"
             rows.setdefault(row, []).append(f"`{field.name}`")
-    yield "| setting | default | unit | allowed | what it is |"
-    yield "|---|---|---|---|---|"
+    yield "| setting | default | allowed | what it is |"
+    yield "|---|---|---|---|"
     for row, names in rows.items():
         yield f"| {', '.join(names)} | {row} |"
 
@@ -88,11 +88,12 @@ def _allowed(hint: Any, about: Mapping[str, Any]) -> str:
     if about["choices"]:
         return ", ".join(about["choices"])
     if hint is bool:
-        return ""
+        return "true, false"
     if hint is str:
         return f"a {about['unit']}"
     lowest = f"above {about['above']:g}" if about["above"] > about["low"] else f"{about['low']:g}"
-    return f"{lowest} to {about['high']:.7g}"
+    unit = "" if about["unit"] == "1" else f" {about['unit']}"
+    return f"{lowest} to {about['high']:.7g}{unit}"
 
 
 if __name__ == "__main__":
