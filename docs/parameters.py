@@ -21,12 +21,12 @@ Every setting of the lab, with its default in `Solvent/Debt-v0`. Defaults marked
 others were measured and may be tuned ([why these numbers](why_these_numbers.md)). *Empty* is `null`, for a path `""`.
 
 Give differences from the defaults, nested as the headings are:
-`gymnasium.make("Solvent/Debt-v0", params={"debt": {"threshold": 1.0}})`, or the same under `params:` in a
-[config](experiments.md#the-config).
+`gymnasium.make("Solvent/Debt-v0", params={"debt": {"threshold": 1.0}})`, or the same under `params:` in a config.
 
 `python docs/parameters.py > docs/parameters.md` writes this page from the settings in
 `envs/solvent/lab/mechanisms` and, for vocabulary, budget and observation, `envs/solvent/lab/params.py`.
 """
+_NEXT = "Next: give changes in a [config](experiments.md#the-config), or [sweep](experiments.md#sweeps) over values.\n"
 
 
 def parameters_page() -> str:
@@ -35,7 +35,7 @@ def parameters_page() -> str:
         first_line = (type(group).__doc__ or "").splitlines()[0]
         parts.append(f"## `{path}`\n\n{first_line}\n")
         parts.append("\n".join(_table(group)) + "\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, _NEXT])
 
 
 def _groups(path: str, group: ParamGroup) -> Iterator[tuple[str, ParamGroup]]:
