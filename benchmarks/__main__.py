@@ -267,11 +267,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as Markdown."""
-    lines = ["| what | fastest turn | median turn | unit |", "|---|---:|---:|---|"]
+    lines = ["| what | fastest turn (median) | unit |", "|---|---:|---|"]
     for row in rows:
         digits = 0 if row.value >= 100 else 1
-        typical = "" if row.typical is None else f"{row.typical:,.{digits}f}"
-        lines.append(f"| {row.what} | {row.value:,.{digits}f} | {typical} | {row.unit} |")
+        typical = "" if row.typical is None else f" ({row.typical:,.{digits}f})"
+        lines.append(f"| {row.what} | {row.value:,.{digits}f}{typical} | {row.unit} |")
     return "\n".join(lines)
 
 

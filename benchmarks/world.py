@@ -31,7 +31,7 @@ WITH_ENERGY = {"hoarder", "spender", "fabricator", "launderer"}
 """Attack the energy, and are played where acting costs some."""
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 COLUMNS = ("accepted", "wrong", "debt_added", "calibrations", "refusals_by_debt")
-SHOWN = ("accepted", "debt_added", "refusals_by_debt")
+SHOWN = ("debt_added", "refusals_by_debt")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

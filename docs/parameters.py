@@ -17,16 +17,16 @@ from solvent.lab.settings import ParamGroup
 _HEAD = """\
 # Parameters
 
-Every setting of the lab, with its default in `Solvent/Debt-v0`. This page is written by
-`python docs/parameters.py > docs/parameters.md`. To change a default, edit the group of
-settings in the file of its mechanism, `envs/solvent/lab/mechanisms/`; vocabulary, budget and observation belong
-to no mechanism and are in `envs/solvent/lab/params.py`.
+Every setting of the lab, with its default in `Solvent/Debt-v0`. Defaults marked † are a source document's and stay; the
+others were measured and may be tuned ([why these numbers](why_these_numbers.md)). *Empty* is `null`, for a path `""`.
 
 Give differences from the defaults, nested as the headings are:
-`gymnasium.make("Solvent/Debt-v0", params={"debt": {"threshold": 1.0}})`, or the same under `params:` in a YAML config.
-A source of *document* means that the number comes from a source document ("Epistemic Debt Enforcement", "Action Cost:
-The Energy Model", "Deterministic Policy Gates for Stochastic Systems") and stays; *measured* numbers may be tuned.
+`gymnasium.make("Solvent/Debt-v0", params={"debt": {"threshold": 1.0}})`, or the same under `params:` in a config.
+
+`python docs/parameters.py > docs/parameters.md` writes this page from the settings in
+`envs/solvent/lab/mechanisms` and, for vocabulary, budget and observation, `envs/solvent/lab/params.py`.
 """
+_NEXT = "Next: give changes in a [config](experiments.md#the-config), or [sweep](experiments.md#sweeps) over values.\n"
 
 
 def parameters_page() -> str:
@@ -35,7 +35,7 @@ def parameters_page() -> str:
         first_line = (type(group).__doc__ or "").splitlines()[0]
         parts.append(f"## `{path}`\n\n{first_line}\n")
         parts.append("\n".join(_table(group)) + "\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, _NEXT])
 
 
 def _groups(path: str, group: ParamGroup) -> Iterator[tuple[str, ParamGroup]]:
@@ -49,14 +49,21 @@ def _groups(path: str, group: ParamGroup) -> Iterator[tuple[str, ParamGroup]]:
 
 
 def _table(group: ParamGroup) -> Iterator[str]:
+    """Yield a table; settings that differ in nothing but their names share a row."""
     hints = typing.get_type_hints(type(group))
-    yield "| setting | default | unit | allowed | source | what it is |"
-    yield "|---|---|---|---|---|---|"
+    rows: dict[str, list[str]] = {}
     for field in dataclasses.fields(group):  # type: ignore[arg-type]
         if field.metadata:
             about = field.metadata
             default, allowed = shown(getattr(group, field.name)), _allowed(hints[field.name], about)
-            yield f"| `{field.name}` | {default} | {about['unit']} | {allowed} | {about['source']} | {about['doc']} |"
+            mark = " †" if about["source"] == "document" else ""
+            doc = about["doc"].replace("|", r"\|")
+            row = f"{default}{mark} | {allowed} | {doc}"
+            rows.setdefault(row, []).append(f"`{field.name}`")
+    yield "| setting | default | allowed | what it is |"
+    yield "|---|---|---|---|"
+    for row, names in rows.items():
+        yield f"| {', '.join(names)} | {row} |"
 
 
 def shown(value: Any) -> str:
@@ -77,15 +84,16 @@ def _allowed(hint: Any, about: Mapping[str, Any]) -> str:
         item = typing.get_args(hint)[0]
         if item is str:
             return "any of " + ", ".join(about["choices"]) if about["choices"] else "a list of names"
-        return f"a list, each {_allowed(item, about)}"
+        return f"each {_allowed(item, about)}"
     if about["choices"]:
-        return " or ".join(about["choices"])
+        return ", ".join(about["choices"])
     if hint is bool:
-        return "true or false"
+        return "true, false"
     if hint is str:
         return f"a {about['unit']}"
     lowest = f"above {about['above']:g}" if about["above"] > about["low"] else f"{about['low']:g}"
-    return f"{lowest} to {about['high']:.7g}"
+    unit = "" if about["unit"] == "1" else f" {about['unit']}"
+    return f"{lowest} to {about['high']:.7g}{unit}"
 
 
 if __name__ == "__main__":

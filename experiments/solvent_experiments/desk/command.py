@@ -41,12 +41,12 @@ def desk(
 ) -> None:
     """Open the review desk: a local page where people see and decide what waits.
 
-    Cost proposals, gate reviews and responses to label. Only this machine reaches it, with the token in the address
-    that is printed.
+    Cost proposals, gate reviews and responses to label. Only this machine can reach it, with the token in the
+    printed address.
 
     Examples:
 
-    - `solvent desk`  opens what lies in the current folder
+    - `solvent desk`  opens what is in the current folder
 
     - `solvent desk --store postgresql://user@db.example.org/lab --responses transcript.jsonl`
     """

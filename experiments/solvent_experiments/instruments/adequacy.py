@@ -42,14 +42,14 @@ app = typer.Typer(
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Transcript of a session, or lines of responses.")]
 Scores = Annotated[
-    Path, typer.Option("--scores", "--out", metavar="PATH", help="File of scores; others lie beside it.")
+    Path, typer.Option("--scores", "--out", metavar="PATH", help="File of scores; others go beside it.")
 ]
 Id = Annotated[str, typer.Option("--id", metavar="ID", help="Id of the response, as `score` shows it.")]
-By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so: a person's name.")]
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Name of the person who says so.")]
 Text = Annotated[str, typer.Option(metavar="TEXT", help="In a sentence.")]
-Act = Annotated[bool, typer.Option("--act", help="Act on the scores; else they are only logged.")]
+Act = Annotated[bool, typer.Option("--act", help="Act on the scores; otherwise they are only logged.")]
 Label = typer.Option(min=0, max=3, help="0 (best) to 3.")
-Rank = typer.Option(min=1, max=10, help="How bad, how often, how hard to notice; severity 8: acted on.")
+Rank = typer.Option(min=1, max=10, help="How bad (8: acted on), how often, how hard to notice, 1 to 10.")
 
 
 @app.command()
@@ -85,8 +85,8 @@ def score(
 def hook(act: Act = False, scores: Scores = SCORES) -> None:
     """Judge the answer in a client's hook payload on standard input; log its score; print the client's decision.
 
-    With `--act` an answer that scores 3 is held up, in the form that Claude Code, Codex, Gemini CLI or Cursor
-    understands. An error of the hook itself ends with exit code 1, which holds nobody up.
+    With `--act` an answer that scores 3 is stopped, in the form that Claude Code, Codex, Gemini CLI or Cursor
+    understands. An error of the hook itself ends with exit code 1, which stops nothing.
 
     Example: `solvent adequacy hook --act < payload.json`
     """
@@ -113,7 +113,7 @@ def hook(act: Act = False, scores: Scores = SCORES) -> None:
 @app.command()
 def judge(
     file: File,
-    url: Annotated[str, typer.Option(help=f"Address before /chat/completions. Its key: {KEY_VARIABLE}.")],
+    url: Annotated[str, typer.Option(help=f"Address up to /chat/completions; its key: {KEY_VARIABLE}.")],
     model: Annotated[str, typer.Option(help="Name of the model.")],
     escalated: Annotated[bool, typer.Option("--escalated", help="Ask only where `score` does.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask again, whatever the cache holds.")] = False,
@@ -160,7 +160,7 @@ def label(
     reason: Text = "",
     scores: Scores = SCORES,
 ) -> None:
-    """Append your own score of a response. The desk asks the same on a page.
+    """Append your own score of a response. `solvent desk` does the same on a page.
 
     Example: `solvent adequacy label --id r1 --epad 3 --by "J. Doe"`
     """

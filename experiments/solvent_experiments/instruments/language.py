@@ -23,7 +23,7 @@ def llm(
     out: Annotated[Path, typer.Option(help="Folder to write; its name is the run's.")] = Path("runs/llm"),
     quiet: Quiet = False,
 ) -> None:
-    """Make a run of language models' evaluations: the episodes again, beside scripts, with tables and figures.
+    """Turn logs of language models into a run: their episodes, replayed beside scripts, with tables and figures.
 
     Play with any model that `inspect` knows, or with a scripted agent, which needs no key; then read the log:
 
@@ -61,14 +61,14 @@ def serve(
     explanation: Annotated[bool, typer.Option(help="Tell the reasons behind energy costs.")] = True,
     salt: Annotated[
         str,
-        typer.Option(help="Secret that makes other seeds of those that clients ask for.", show_default=False),
+        typer.Option(help="Secret that turns the seeds asked for into others.", show_default=False),
     ] = "",
     sessions: Annotated[
-        int, typer.Option(min=1, max=10_000, help="Most sessions at a time, over HTTP.")
+        int, typer.Option(min=1, max=10_000, help="Maximum number of sessions at a time, over HTTP.")
     ] = 64,
     idle: Annotated[
         float,
-        typer.Option(min=1.0, max=86_400.0, help="Seconds without a call that end a session, over HTTP."),
+        typer.Option(min=1.0, max=86_400.0, help="Seconds after which an idle session ends, over HTTP."),
     ] = 1800.0,
 ) -> None:
     """Serve the lab to language models, as tools of the Model Context Protocol.

@@ -220,7 +220,7 @@ def register(
     env: Env = DEFAULT_ENV,
     store: Store = DEFAULT_STORE,
 ) -> None:
-    """Create a store, and enter base costs: a lab's verbs, or one action of your own. A known price stays.
+    """Create a store, and enter base costs: a lab's verbs, or one action of your own. An existing price stays.
 
     Example: `solvent proposals register reach_out_user --cost 5 --category send_private`
     """

@@ -16,7 +16,7 @@ Seeds = Annotated[
     typer.Option(help="Training seeds in place of the config's: `0,1,2` or `0-4`.", show_default=False),
 ]
 Jobs = Annotated[
-    int | None, typer.Option(min=1, help="Agents at a time.  [default: one per core]", show_default=False)
+    int | None, typer.Option(min=1, help="Agents run at a time.  [default: one per core]", show_default=False)
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Move existing runs aside and start over.")]
 RUNS = Path("runs") / "studies"
