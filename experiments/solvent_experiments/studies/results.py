@@ -88,9 +88,9 @@ def show_score(name: str, runs: Path, out: Path | None = None) -> None:
     headings = ("finding", "value (95 %)", "unit", "expected", "verdict", "size")
     console.print(Table(headings, tuple(told), left=headings, wrapped=("finding",)).terminal())
     means = {label: _means(study, data, source) for label, source in study.rows.items()}
-    if means:  # a column for each source: sources are fewer than measures, or their names are longer
-        rows = [(column, *(_told(of[column]) for of in means.values())) for column in study.columns]
-        console.print(Table(("means per episode", *means), tuple(rows)).terminal())
+    rows = [(column, label, _told(of[column])) for column in study.columns for label, of in means.items()]
+    if rows:
+        console.print(Table(("mean per episode", "of", "value (95 %)"), tuple(rows), left=("of",)).terminal())
     console.print("\n".join(study.notes), highlight=False)
     if out is not None:
         write_json(out / f"{name}.json", _mapping(study, data, findings, means))
@@ -159,6 +159,6 @@ def figure(name: str, study: Study, findings: Sequence[Finding]) -> Figure:
         axes.axvline(0, color=GREY, lw=0.8)
         axes.set_title(unit)
     legend = "green: as the claim expects, red: the opposite, blue: not shown or not claimed"
-    panels[-1].set_xlabel(f"95 % intervals; {legend}")
+    drawn.supxlabel(f"95 % intervals; {legend}", fontsize="small")
     head(drawn, f"{name}: {study.title}")
     return drawn
