@@ -13,7 +13,6 @@ import gymnasium
 import numpy as np
 import pytest
 import yaml
-from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import RecordEpisodeStatistics, RecordVideo
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 from gymnasium.wrappers.vector import RecordVideo as RecordVectorVideo
@@ -71,16 +70,6 @@ def test_gymnasium_records_the_episodes_of_a_vector(env_id: str, mode: str) -> N
     assert infos["episode"]["l"].tolist() == [3, 3]
     told = infos["final_info"] if mode == "SAME_STEP" else infos
     assert told["episode_summary"]["length"].tolist() == [3, 3]
-
-
-@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
-def test_a_vector_names_its_reset_mode_where_gymnasiums_own_does(mode: AutoresetMode) -> None:
-    own = gymnasium.make_vec("Solvent/Debt-v0", 2, autoreset_mode=mode)
-    plain = gymnasium.make_vec(
-        "Solvent/Debt-v0", 2, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}
-    )
-    assert own.autoreset_mode == plain.autoreset_mode == mode
-    assert own.metadata["autoreset_mode"] == plain.metadata["autoreset_mode"]
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
