@@ -15,7 +15,6 @@ import pytest
 import yaml
 from gymnasium.wrappers import RecordEpisodeStatistics, RecordVideo
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
-from gymnasium.wrappers.vector import RecordVideo as RecordVectorVideo
 from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO, RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
@@ -118,23 +117,6 @@ def test_gymnasium_films_an_episode(env_id: str, tmp_path: Path) -> None:
     (video,) = (tmp_path / "videos").iterdir()
     assert video.suffix == ".mp4"
     assert frames(video) == 4  # the start and three heartbeats
-
-
-@pytest.mark.parametrize("kind", ["vector_entry_point", "sync"])
-def test_gymnasium_films_a_vector(kind: str, tmp_path: Path) -> None:
-    pytest.importorskip("moviepy", reason="the extra `video` is not installed")
-    labs = RecordVectorVideo(
-        gymnasium.make_vec(
-            "Solvent/Debt-v0", 4, vectorization_mode=kind, params=SHORT, render_mode="rgb_array"
-        ),
-        str(tmp_path / "videos"),
-    )
-    labs.reset(seed=0)
-    for _ in range(8):
-        labs.step(np.zeros(4, np.int64))
-    labs.close()
-    videos = sorted((tmp_path / "videos").iterdir())
-    assert [frames(video) for video in videos] == [4, 4]
 
 
 # -- the page ------------------------------------------------------------------------------------

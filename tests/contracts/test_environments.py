@@ -214,6 +214,8 @@ def test_vector_equals_single_labs(env_id, mode):
 
 def test_vector_calls_its_labs():
     labs, singles = LabVectorEnv(3, preset="tiny"), SyncVectorEnv([lambda: LabEnv(preset="tiny")] * 3)
+    with pytest.raises(ResetNeeded):
+        labs.step(np.zeros(3, np.int64))
     for name, arguments in (("sentence", (2,)), ("params", ()), ("action_masks", ())):
         labs.reset(seed=1)
         singles.reset(seed=1)
@@ -328,11 +330,6 @@ def test_bad_argument_of_a_vector_is_one_line(arguments):
     with pytest.raises(ValueError, match=f"{next(iter(arguments))}: got") as error:
         LabVectorEnv(**arguments)
     one_line(error)
-
-
-def test_untouched_vector_asks_for_a_reset():
-    with pytest.raises(ResetNeeded):
-        LabVectorEnv(2).step(np.zeros(2, np.int64))
 
 
 def test_importing_loads_no_learner_and_no_instrument():
