@@ -105,7 +105,10 @@ class Measured:
 
     def _close(self, doses: tuple[float, ...]) -> NDArray[np.bool_]:
         """Return which measured dose each dose is, shape ``(len(doses), D)``."""
-        return np.isclose(np.array(doses)[:, None], self.about["doses"], rtol=1e-6, atol=0.0)
+        close: NDArray[np.bool_] = np.isclose(
+            np.array(doses)[:, None], self.about["doses"], rtol=1e-6, atol=0.0
+        )
+        return close
 
     def _rows(self, doses: NDArray[np.intp], classes: int) -> NDArray[np.int64]:
         bins, measured = self.about["bins"], self.about["potency_classes"]
