@@ -13,10 +13,8 @@ import gymnasium
 import numpy as np
 import pytest
 import yaml
-from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import RecordEpisodeStatistics, RecordVideo
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
-from gymnasium.wrappers.vector import RecordVideo as RecordVectorVideo
 from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO, RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
@@ -73,16 +71,6 @@ def test_gymnasium_records_the_episodes_of_a_vector(env_id: str, mode: str) -> N
     assert told["episode_summary"]["length"].tolist() == [3, 3]
 
 
-@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
-def test_a_vector_names_its_reset_mode_where_gymnasiums_own_does(mode: AutoresetMode) -> None:
-    own = gymnasium.make_vec("Solvent/Debt-v0", 2, autoreset_mode=mode)
-    plain = gymnasium.make_vec(
-        "Solvent/Debt-v0", 2, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}
-    )
-    assert own.autoreset_mode == plain.autoreset_mode == mode
-    assert own.metadata["autoreset_mode"] == plain.metadata["autoreset_mode"]
-
-
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
 def test_stable_baselines_learns_without_any_adapter(env_id: str) -> None:
     envs = DummyVecEnv([lambda: Monitor(gymnasium.make(env_id, params=SHORT))])
@@ -129,23 +117,6 @@ def test_gymnasium_films_an_episode(env_id: str, tmp_path: Path) -> None:
     (video,) = (tmp_path / "videos").iterdir()
     assert video.suffix == ".mp4"
     assert frames(video) == 4  # the start and three heartbeats
-
-
-@pytest.mark.parametrize("kind", ["vector_entry_point", "sync"])
-def test_gymnasium_films_a_vector(kind: str, tmp_path: Path) -> None:
-    pytest.importorskip("moviepy", reason="the extra `video` is not installed")
-    labs = RecordVectorVideo(
-        gymnasium.make_vec(
-            "Solvent/Debt-v0", 4, vectorization_mode=kind, params=SHORT, render_mode="rgb_array"
-        ),
-        str(tmp_path / "videos"),
-    )
-    labs.reset(seed=0)
-    for _ in range(8):
-        labs.step(np.zeros(4, np.int64))
-    labs.close()
-    videos = sorted((tmp_path / "videos").iterdir())
-    assert [frames(video) for video in videos] == [4, 4]
 
 
 # -- the page ------------------------------------------------------------------------------------

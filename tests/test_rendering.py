@@ -19,7 +19,7 @@ from solvent.lab.rendering.picture import Window
 from solvent.lab.rendering.text import WIDTH, draw_text
 from solvent.lab.state import blank_lab, blank_step
 from solvent.lab.verbs import Verb
-from solvent.lab.words.told import class_name, concentration, tell
+from solvent.lab.words.told import class_name, tell
 from tests.labs import ABOVE, NOON, find, open_lab, uncoloured
 
 every_id = pytest.mark.parametrize("env_id", sorted(ENVIRONMENTS))
@@ -160,11 +160,6 @@ def test_action_and_outcome_are_told(level: str, fields: Any, verb: int, expecte
 
 def test_foreign_step_is_not_told() -> None:
     env = open_lab()
+    assert [class_name(env.params, k) for k in (0, 1, 4, 7)] == ["inactive", "10 nM", "316 nM", "10 µM"]
     env.step(find(env, SCREEN))
     assert draw_text(env.params, env.batch.labs[0], blank(env.params)[1]).endswith("\nExplored.")
-
-
-def test_potencies_are_named() -> None:
-    said = [concentration(molar) for molar in (1e-8, 3.1622776e-7, 1e-6, 0.5)]
-    assert said == ["10 nM", "316 nM", "1 µM", "500 mM"]
-    assert [class_name(preset("default"), k) for k in (0, 1, 7)] == ["inactive", "10 nM", "10 µM"]

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import tomllib
+
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 
-from solvent import LabEnv, ParamError
+from solvent import LabEnv, ParamError, preset
 from solvent.adequacy import calls_of, score
 from solvent.gate.energy import gram_energy
 from solvent.lab.verbs import Verb
-from solvent.lab.words.catalogue import WordsError
 from solvent.lab.words.measured import MOST_SPANS, load_measured, rounded, save_measured
 from solvent.lab.words.notebook import rows_of
-from solvent.lab.words.rows import WORDINGS, finding_row
+from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
+from solvent.lab.words.sentences import CATALOGUE, dose_text, sentences_of
 from tests.labs import find, one_line, open_lab, put, study, take
 
+GATE = preset("gate")
 SAID = dict(zip(WORDINGS, (0.5, 0.75, 0.95), strict=True))
 
 
@@ -32,6 +37,61 @@ def played(level, seed, steps=14):
         able = np.flatnonzero(plates & env.action_masks())
         env.step(int(rng.choice(able)) if len(able) else find(env, Verb.REST))
     return env
+
+
+# -- sentences -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("m", "compound"), [*enumerate(GATE.assay.compounds)])
+def test_sentences_stand_in_the_rows_of_the_step(m, compound):
+    shipped, words = tomllib.loads(CATALOGUE.read_text("utf-8")), sentences_of(GATE)
+    rows = [*words.spans[m], *words.findings[m]]
+    doses = ("10 nM", "32 nM", "100 nM", "320 nM", "1 µM", "3.2 µM", "10 µM", "32 µM")
+    potencies = ("8.0", "7.5", "7.0", "6.5", "6.0", "5.5", "5.0")
+    active = zip(shipped["classes"]["active"], potencies, strict=True)
+    phrases = [shipped["classes"]["inactive"], *(text.replace("{pec50}", value) for text, value in active)]
+
+    def said(group, name, **slots):
+        text = shipped[group][name]
+        for slot, value in {"compound": compound, **slots}.items():
+            text = text.replace(f"{{{slot}}}", value)
+        return text
+
+    for d, dose in enumerate(doses):
+        for b in range(12):
+            assert rows[readout_row(d, b, 12)] == said("readout", "text", dose=dose, percent=str(15 + 10 * b))
+    for k, phrase in enumerate(phrases):
+        assert rows[fit_row(96, 0, k, 8)] == said("fit", "poor")
+        for s, strength in enumerate(STRENGTHS[1:], 1):
+            assert rows[fit_row(96, s, k, 8)] == said("fit", strength, **{"class": phrase})
+        for w, wording in enumerate(WORDINGS):
+            assert rows[finding_row(96, w, k, 8)] == said("claim", wording, **{"class": phrase})
+    assert len(rows) == len(set(rows)) == 145
+
+
+@pytest.mark.parametrize(
+    ("dose", "text"),
+    [
+        (1e-12, "0.001 nM"),
+        (3.1622776601683795e-8, "32 nM"),
+        (9.96e-7, "1 µM"),
+        (9.99e-4, "1 mM"),
+        (1.0, "1 M"),
+    ],
+)
+def test_a_dose_in_words(dose, text):
+    assert dose_text(dose) == text
+
+
+def test_fewer_classes_take_the_first_phrases():
+    few = sentences_of(dataclasses.replace(GATE, assay=dataclasses.replace(GATE.assay, potency_classes=3)))
+    assert len(few.findings[0]) == 9
+    assert set(few.findings[0]) <= set(sentences_of(GATE).findings[0])
+
+
+def test_the_shipped_tables_were_measured_with_the_shipped_words():
+    digest = hashlib.sha256(CATALOGUE.read_bytes()).hexdigest()
+    assert load_measured().about["catalogue_sha256"] == digest
 
 
 # -- pages and verdicts ----------------------------------------------------------------------------
@@ -54,7 +114,7 @@ def test_energies_are_the_instruments(seed):
                 gram[row, rows], gram[np.ix_(rows, rows)], top_k=MOST_SPANS, rank_r=MOST_SPANS
             )
             assert finding.energy == pytest.approx(energy, abs=1e-6)
-            assert page.spans == tuple(env.names.sentences.spans[m][row] for row in rows)
+            assert page.spans == tuple(sentences_of(params).spans[m][row] for row in rows)
             measured += 1
     assert measured >= 6
 
@@ -137,38 +197,18 @@ def test_saved_measurements_are_read_back(tmp_path):
     for name in ("gram", "rules", "negatives"):
         np.testing.assert_array_equal(getattr(again, name), getattr(measured, name))
     np.testing.assert_array_equal(rounded(measured).gram, measured.gram)
-    with pytest.raises(OSError, match=r"measured\.npz"):
-        save_measured(tmp_path / "measured.npz" / "below", measured)
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"assay": {"compounds": ["aspirin"]}}, "assay.compounds: got 'aspirin'"),
-        ({"assay": {"bins": 13}}, "assay.bins: got 13"),
+        ({"assay": {"compounds": ["aspirin"]}}, "assay.compounds: got ('aspirin',), for which no sentence"),
+        ({"assay": {"bins": 13}}, "assay: got readouts whose sentences were not measured; allowed: bins 12"),
         ({"assay": {"potency_classes": 9}}, "assay.potency_classes: got 9"),
-        ({"plates": {"screen": {"doses": [2e-6, 1e-5]}}}, "plates: got a dose of 2e-06 mol/L"),
-        ({"gate": {"tables": "/absent/measured.npz"}}, "/absent/measured.npz: not read, No such file"),
+        ({"plates": {"screen": {"doses": [2e-6, 1e-5]}}}, "plates: got (1e-08, "),
     ],
 )
 def test_what_was_not_measured_is_named(changes, said):
     with pytest.raises(ParamError) as error:
         LabEnv(changes, preset="gate")
     one_line(error, said)
-
-
-def test_damaged_measurements_are_one_line(tmp_path):
-    path = tmp_path / "measured.npz"
-    path.write_bytes(b"PK\x03\x04")
-    with pytest.raises(WordsError, match="no measured words") as error:
-        load_measured(path)
-    one_line(error)
-
-
-def test_sentences_of_other_tables_are_missed(tmp_path):
-    measured, path = load_measured(), tmp_path / "measured.npz"
-    other = {**measured.about, "catalogue_sha256": "0" * 64}
-    save_measured(path, type(measured)(measured.gram, measured.rules, measured.negatives, other))
-    with pytest.raises(ParamError, match="measured for other sentences") as error:
-        LabEnv({"gate": {"tables": str(path)}}, preset="gate").names.sentences  # noqa: B018
-    one_line(error)

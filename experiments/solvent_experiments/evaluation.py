@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent import LabParams
-from solvent.lab.info import names_of
 from solvent.lab.ledger import logs_of
 from solvent_agents import rollout
 from solvent_agents.agent import Agent, TakesTime
@@ -84,7 +83,7 @@ class _Events:
 
     def __init__(self, params: LabParams, seeds: list[int]) -> None:
         self.seeds = seeds
-        self._names, self._logs = names_of(params), logs_of(params).values()
+        self._params, self._logs = params, logs_of(params).values()
         self.found: list[list[tuple[str, list[Line]]]] = [[] for _ in seeds]
 
     def add(self, envs: Any, running: NDArray[np.bool_], ends: NDArray[np.bool_]) -> None:
@@ -93,7 +92,7 @@ class _Events:
         for log in self._logs:
             for i in np.flatnonzero(log.happened(batch.steps[: len(self.seeds)]) & mine):
                 lab = batch.finals[i] if ends[i] else batch.labs[i]
-                self.found[i].append((log.file, log.lines(self._names, batch.steps[i], lab, self.seeds[i])))
+                self.found[i].append((log.file, log.lines(self._params, batch.steps[i], lab, self.seeds[i])))
 
 
 def _long(trace: dict[str, NDArray[Any]], seeds: list[int]) -> Columns:

@@ -486,7 +486,7 @@ def join(experiment: Experiment, folder: RunFolder, units: Sequence[Unit]) -> No
 
 def _judged_by(experiment: Experiment) -> dict[str, Any]:
     """Return each policy's thresholds, the laxest first, and what `solvent gate build` found of the lab's domain."""
-    from solvent.lab.words.sentences import measured_for
+    from solvent.lab.words.measured import measured_for
 
     measured = measured_for(experiment.lab)
     if measured is None:

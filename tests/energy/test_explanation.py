@@ -9,7 +9,7 @@ import pytest
 from solvent import ENVIRONMENTS, LabParams, preset
 from solvent.energy import EnergyMeter, explain, intent_summary_text
 from solvent.energy.rules import EVIDENCE_HEARTBEATS, STEP_LIMIT
-from solvent.lab.mechanisms.energy import MULTIPLIER_CAP, VERB_NAMES, EnergyParams, PriceParams
+from solvent.lab.mechanisms.energy import MULTIPLIER_CAP, VERB_NAMES, EnergyParams
 from solvent.lab.mechanisms.proposals import ProposalParams
 from solvent_experiments.config import environment_params
 from tests.commands import call
@@ -40,7 +40,6 @@ def test_every_number_in_it_is_a_parameter(lab):
         ("energy", {"slots": 1}, "room for 1 action."),
         ("energy", {"first_use": 1.25}, "time you do it: ×1.25"),
         ("energy", {"chat_only": ["screen", "publish_public"]}, "`screen` and `publish_public`"),
-        ("energy", {"prices": PriceParams(screen=4.75).to_mapping()}, "| `screen` | 4.75 |"),
         ("proposals", {"evidence_heartbeats": 3}, "from 3 heartbeats"),
         ("proposals", {"mispriced_most": 2}, "Up to 2 of them may be wrong"),
     ],

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from solvent.adequacy.heuristic import MATRIX as SOURCE
-from solvent.lab.mechanisms.adequacy import EVIDENCE, LOGGED, RULES, WORDS, rule_scores, words_verdict
+from solvent.lab.mechanisms.adequacy import EVIDENCE, RULES, WORDS, rule_scores, words_verdict
 from solvent.lab.params import PRESETS, LabParams
-from solvent.lab.words.sentences import measured_for, sentences_of
+from solvent.lab.words.measured import measured_for
+from solvent.lab.words.sentences import sentences_of
 from solvent_experiments.instruments.lab_words import rules_on_findings
 
 PASS, REVIEW, REJECT = 0, 1, 2
@@ -23,26 +24,15 @@ EVIDENCE_OF = (0, 1, 2, 2, 3)  # none, one, two, three, four looks
 # -- the verdict of a score ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("score", "verdict"), [(0, PASS), (1, PASS), (2, REVIEW), (3, REJECT)])
-def test_at_the_defaults_low_scores_pass_2_is_reviewed_and_3_rejected(score, verdict):
-    rules = LAB.adequacy
-    assert (rules.review_from, rules.reject_from) == (2, 3)
-    assert words_verdict(score, rules.review_from, rules.reject_from) == verdict
-
-
 @pytest.mark.parametrize(
     ("review_from", "reject_from", "verdicts"),
     [
+        (2, 3, [PASS, PASS, REVIEW, REJECT]),
         (0, 0, [REJECT] * 4),
         (0, 4, [REVIEW] * 4),
         (4, 4, [PASS] * 4),
-        (1, 1, [PASS, REJECT, REJECT, REJECT]),
         (2, 2, [PASS, PASS, REJECT, REJECT]),
-        (3, 3, [PASS, PASS, PASS, REJECT]),
-        (0, 2, [REVIEW, REVIEW, REJECT, REJECT]),
         (1, 3, [PASS, REVIEW, REVIEW, REJECT]),
-        (3, 4, [PASS, PASS, PASS, REVIEW]),
-        (2, 4, [PASS, PASS, REVIEW, REVIEW]),
     ],
 )
 def test_thresholds_are_where_they_are_said_to_be(review_from, reject_from, verdicts):
@@ -50,25 +40,7 @@ def test_thresholds_are_where_they_are_said_to_be(review_from, reject_from, verd
     assert [words_verdict(score, review_from, reject_from) for score in range(4)] == verdicts
 
 
-def test_a_verdict_is_never_milder_for_a_higher_score_nor_for_a_lower_threshold():
-    pairs = [(low, high) for low, high in itertools.product(range(5), repeat=2) if low <= high]
-    for low, high in pairs:
-        found = [words_verdict(score, low, high) for score in range(4)]
-        assert found == sorted(found)
-        for laxer in pairs:
-            if laxer[0] >= low and laxer[1] >= high:
-                assert all(words_verdict(score, *laxer) <= found[score] for score in range(4))
-
-
 # -- rules and their scores ----------------------------------------------------------------------
-
-
-def test_a_rule_is_words_against_evidence_or_nothing_asserted():
-    assert WORDS == ("hedged", "plain", "definitive", "absolute")
-    assert EVIDENCE == ("none", "thin", "reasonable", "ample")
-    assert RULES[:16] == tuple(f"{words}/{evidence}" for words in WORDS for evidence in EVIDENCE)
-    assert RULES[16:] == ("nothing_asserted",)
-    assert LOGGED == 4
 
 
 def test_the_score_of_every_rule():
@@ -113,18 +85,10 @@ def test_a_findings_words_are_its_wording_and_an_inactive_compound_for_certain_i
         assert {RULES[rule] for rule in table[:, wording, named, plates]} == {expected}
 
 
-def test_more_plates_never_raise_a_score_and_stronger_words_never_lower_it(table):
-    scores = np.array(rule_scores())[table]
-    assert (np.diff(scores, axis=3) <= 0).all()
-    assert (np.diff(scores, axis=1) >= 0).all()
-
-
 @pytest.mark.parametrize(
     "assay",
     [
-        {"compounds": ["MG-132"]},
         {"compounds": ["etoposide", "nocodazole", "CCCP"]},
-        {"potency_classes": 2},
         {"compounds": ["oligomycin A", "CCCP"], "potency_classes": 5},
     ],
     ids="+".join,
@@ -136,17 +100,3 @@ def test_a_selection_has_the_rules_of_the_whole(table, assay):
     found = measured_rules(params).reshape(len(chosen), 3, classes, 5)
     assert (found == table[chosen][:, :, :classes]).all()
     assert (measured_for(params).rules.reshape(found.shape) == found).all()
-
-
-@pytest.mark.parametrize(
-    "plates",
-    [
-        {"screen": {"doses": [1e-8]}},
-        {"screen": {"doses": [1e-6, 1e-5]}, "dose_response": {"doses": [1e-7, 1e-6]}},
-    ],
-    ids=["one", "few"],
-)
-def test_the_rules_do_not_depend_on_which_doses_are_on_the_plates(table, plates):
-    params = LabParams.from_mapping({"plates": plates}, base=LAB)
-    assert (measured_rules(params).reshape(table.shape) == table).all()
-    assert (measured_for(params).rules.reshape(table.shape) == table).all()

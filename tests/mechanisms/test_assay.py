@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from solvent.lab.draws import fill_uniforms, key_from_seed
 from solvent.lab.mechanisms.assay import (
     AssayParams,
-    bin_edges,
     bin_probabilities,
     draw_bin,
     ec50_grid,
@@ -65,15 +63,6 @@ def test_potencies_are_a_half_log_grid_from_10_nanomolar_to_10_micromolar():
     assert grid[1:] == pytest.approx([1e-8, 3.16228e-8, 1e-7, 3.16228e-7, 1e-6, 3.16228e-6, 1e-5], rel=1e-5)
 
 
-def test_viability_at_the_ec50_is_the_midpoint_between_bottom_and_top():
-    at_ec50 = np.diag(viability(ASSAY, ec50_grid(ASSAY)[1:])[:, 1:])
-    assert at_ec50 == pytest.approx([(1 + 0.05) / 2] * 7, abs=1e-12)
-
-
-def test_an_inactive_compound_leaves_viability_at_1_at_every_dose():
-    assert (viability(ASSAY, [1e-12, 1e-6, 1.0])[:, 0] == 1.0).all()
-
-
 def test_viability_falls_with_dose_and_with_potency_between_top_and_bottom():
     doses = np.logspace(-12, 0, 49)
     curve = viability(ASSAY, doses)
@@ -85,20 +74,10 @@ def test_viability_falls_with_dose_and_with_potency_between_top_and_bottom():
 
 
 def test_the_hill_slope_by_hand():
-    # At ten times the EC50: 0.05 + 0.95 / (1 + 10 ** 1.2).
+    # Inactive; at the EC50, the midpoint of bottom and top; at ten times the EC50.
+    assert viability(ASSAY, [1.0])[0, 0] == 1.0
+    assert viability(ASSAY, [1e-8])[0, 1] == pytest.approx((1 + 0.05) / 2)
     assert viability(ASSAY, [1e-7])[0, 1] == pytest.approx(0.05 + 0.95 / (1 + 10**1.2))
-
-
-def test_fifteen_instrument_states_every_gain_with_every_plate_noise():
-    states = {tuple(row) for row in instrument_grid(ASSAY)}
-    assert states == {(gain, sd) for gain in (0.6, 0.8, 1, 1.25, 1.5) for sd in (0.1, 0.2, 0.4)}
-
-
-def test_twelve_bins_over_0_1_to_1_3_the_outer_two_open():
-    edges = bin_edges(ASSAY)
-    assert edges[0] == -math.inf
-    assert edges[-1] == math.inf
-    assert edges[1:-1] == pytest.approx(np.arange(0.2, 1.25, 0.1))
 
 
 # -- the tables ----------------------------------------------------------------------------------
@@ -112,20 +91,6 @@ def test_every_row_of_every_table_sums_to_1():
         for r in range(len(doses)):
             assert TABLES.dose_likelihood[verb, r].sum(axis=0) == pytest.approx(1.0, abs=1e-12)
             assert TABLES.dose_cumulative[verb, r][..., -1] == pytest.approx(1.0, abs=1e-12)
-
-
-def test_tables_hold_probabilities_and_rising_distribution_functions():
-    for verb in CONTROLS:
-        assert (TABLES.control_likelihood[verb] >= 0).all()
-        assert (np.diff(TABLES.control_cumulative[verb], axis=-1) >= 0).all()
-    for verb, (doses, _) in DOSED.items():
-        assert (TABLES.dose_likelihood[verb, : len(doses)] >= 0).all()
-        assert (np.diff(TABLES.dose_cumulative[verb, : len(doses)], axis=-1) >= 0).all()
-
-
-def test_tables_are_read_only():
-    with pytest.raises(ValueError, match="read-only"):
-        TABLES.dose_likelihood[Verb.SCREEN, 0, 0, 0, 0] = 0.5
 
 
 def simulated_readouts(rng, gain, plate_sd, true_viability, replicates, n):
@@ -160,14 +125,6 @@ def test_dose_tables_against_a_simulation_of_every_well(verb):
             )
 
 
-def test_the_simulation_would_notice_a_wrong_table():
-    rng = np.random.default_rng(13)
-    bins = simulated_readouts(rng, 1.0, 0.1, 1.0, 8, 20_000)
-    wrong = bin_probabilities(AssayParams(technical_sd=0.3), [1.0], 8)[6, 0]
-    with pytest.raises(AssertionError):
-        assert_frequencies(np.bincount(bins, minlength=12), wrong)
-
-
 def test_replicates_average_out_the_technical_part_only():
     def spread(replicates):
         p = bin_probabilities(AssayParams(bins=64, bin_low=-1.0, bin_high=3.0), [1.0], replicates)[7, 0]
@@ -194,24 +151,6 @@ def test_a_uniform_falls_into_the_bin_whose_interval_holds_it():
     cumulative = np.array([0.2, 0.2, 0.7, 1.0])
     for uniform, expected in [(0.0, 0), (0.1999, 0), (0.2, 2), (0.6999, 2), (0.7, 3), (1 - 2**-32, 3)]:
         assert draw_bin(cumulative, uniform) == expected
-
-
-def test_a_distribution_function_just_short_of_1_still_gives_a_bin():
-    assert draw_bin(np.array([0.5, 1 - 1e-9]), 1 - 1e-12) == 1
-
-
-@pytest.mark.parametrize("verb", [Verb.CALIBRATION, Verb.DOSE_RESPONSE])
-def test_drawn_bins_have_the_frequencies_of_the_tables(verb):
-    uniforms = np.empty(5_000)
-    fill_uniforms(uniforms, len(uniforms), np.uint64(key_from_seed(14)), 0, 0, 1)
-    for state in (0, 7, 14):
-        if verb in CONTROLS:
-            cumulative, p = TABLES.control_cumulative[verb][state], TABLES.control_likelihood[verb][:, state]
-        else:
-            cumulative = TABLES.dose_cumulative[verb, 3, state, 4]
-            p = TABLES.dose_likelihood[verb, 3, :, state, 4]
-        counts = np.bincount([draw_bin(cumulative, u) for u in uniforms], minlength=12)
-        assert_frequencies(counts, p)
 
 
 def test_each_plate_of_a_heartbeat_has_its_own_draws():

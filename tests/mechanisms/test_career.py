@@ -137,7 +137,7 @@ def test_nothing_is_left_to_be_replicated_at_the_end():
     [
         ({"career": {"delay": 40}}, "career.delay: got 40; allowed: at most 36, a project"),
         ({"career": {"project_heartbeats": 40}}, "career.project_heartbeats: got 40; allowed: a multiple of"),
-        ({"energy": {"enabled": True}}, "career.enabled: got true; allowed: only where energy and gate"),
+        ({"energy": {"enabled": True}}, "career.enabled: got True; allowed: only where energy and gate"),
     ],
 )
 def test_bad_careers_are_one_line(changes, problem):

@@ -16,7 +16,7 @@ from scipy.stats import norm
 from solvent.lab.actions import action_table
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import VERBS, Verb
-from solvent.lab.words.sentences import measured_for, policy_of
+from solvent.lab.words.measured import measured_for, policy_of
 
 FREE = {Verb.REST, Verb.REFLECT, Verb.PROPOSE}
 CALIBRATIONS = {Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION}

@@ -122,11 +122,3 @@ def test_labs_agree_step_by_step(name):
 @given(st.sampled_from(sorted(LEVELS)), st.integers(0, 2**32), st.floats(0.0, 1.0))
 def test_labs_agree_under_any_play(name, seed, wild):
     play(LEVELS[name], seed, 45, np.random.default_rng(seed), wild)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LABS)
-def test_labs_agree_over_many_episodes(name):
-    """150 episodes' worth of steps on each of the labs: 2,000 in all."""
-    params, rng = LABS[name], np.random.default_rng(5)
-    play(params, 1000, 150 * min(40, params.most_steps), rng, wild=0.1)

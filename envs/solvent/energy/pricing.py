@@ -25,7 +25,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, VERB_NAMES, EnergyParams, base_cost
+from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, RATINGS, VERB_NAMES, EnergyParams, base_cost
 from solvent.lab.settings import nearest
 
 __all__ = [
@@ -136,7 +136,7 @@ def energy_for_tool(
 
 
 def energy_for_verb(verb: str, params: EnergyParams | None = None) -> ToolEnergy:
-    """Price one of the lab's own verbs by the ratings or the price list in ``params``.
+    """Price one of the lab's own verbs by its ratings.
 
     Raises:
         ValueError: the verb is unknown; the message names the nearest.
@@ -149,7 +149,7 @@ def energy_for_verb(verb: str, params: EnergyParams | None = None) -> ToolEnergy
         category="send_public" if verb == "publish_public" else ACTION,
         energy_cost=params.base_cost(verb),
         energy_cost_floor=params.floor(verb) or None,
-        energy_cost_factors=_factors(getattr(params.ratings, verb), 0.0, params.ceiling),
+        energy_cost_factors=_factors(RATINGS[verb], 0.0, params.ceiling),
         allowed_contexts=CHAT if verb in params.chat_only else BOTH,
     )
 

@@ -13,8 +13,6 @@ import numpy as np
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import TEMPLATES, VERBS, Verb
 
-__all__ = ["ACTION_DTYPE", "action_table", "offered_verbs", "sentence"]
-
 ACTION_DTYPE = np.dtype(
     [("verb", "i1"), ("compound", "i1"), ("claim", "f8"), ("confidence", "f8")], align=True
 )

@@ -24,8 +24,6 @@ from solvent.lab.params import LabParams, preset
 from solvent.lab.state import blank_step, lab_dtype
 from solvent.lab.tables import tables_for
 
-__all__ = ["LabBatch", "held_tables", "resolve_params", "resolve_seed"]
-
 
 @compiled
 def begin_labs(labs, chosen, fresh, held):  # type: ignore[no-untyped-def]
@@ -160,17 +158,6 @@ class LabBatch:
         self.__dict__.update(state)
         self._held = held_tables(self.params)
         self._entries = {}
-
-    @property
-    def _tables(self) -> Any:
-        """The tables as a record. Tests may replace it with another record of the same type."""
-        return self._held[0]
-
-    @_tables.setter
-    def _tables(self, tables: Any) -> None:
-        self._held = np.zeros_like(self._held)
-        self._held[0] = tables
-        self._held.setflags(write=False)
 
     def _call(self, function: Any, *arguments: Any) -> Any:
         """Call a compiled function through its cached entry point, which skips the lookup of argument types."""

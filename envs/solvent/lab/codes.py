@@ -4,18 +4,6 @@ from __future__ import annotations
 
 import enum
 
-__all__ = [
-    "END_REASONS",
-    "OBSTACLES",
-    "REFUSAL_REASONS",
-    "VERDICTS",
-    "EndReason",
-    "Event",
-    "Obstacle",
-    "Refusal",
-    "Verdict",
-]
-
 
 class Event(enum.IntEnum):
     """Outcome of the last action, as the agent observes it."""

@@ -13,8 +13,6 @@ from solvent.lab.mechanism import Column
 from solvent.lab.mechanisms import MECHANISMS
 from solvent.lab.params import LabParams
 
-__all__ = ["columns_of", "episode_columns", "episode_record", "join_columns", "potential"]
-
 
 @functools.lru_cache(maxsize=64)
 def columns_of(params: LabParams) -> tuple[Column, ...]:

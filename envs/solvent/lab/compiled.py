@@ -14,7 +14,6 @@ import hashlib
 import os
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -32,10 +31,6 @@ from numba.core.ir_utils import get_definition, guard
 from numba.core.registry import CPUDispatcher
 from numba.core.untyped_passes import IRProcessing
 
-__all__ = ["compiled", "direct", "inlined", "plain"]
-
-PATIENCE = 2.0
-"""Seconds of compiling before the user is told."""
 SWITCH = "enabled"
 """Setting that is known when a rule is compiled, from the type of its field (``settings.numbers``)."""
 MARK = "lab.compiled"
@@ -111,15 +106,9 @@ class ContentCache(FunctionCache):
             _without_cache(str(error))
 
 
-_UNCACHED: list[str] = []
-"""Why the cache can't be used; the user is told the first reason."""
-
-
 def _without_cache(reason: str) -> None:
-    if not _UNCACHED:
-        text = f"solvent: compiled code is not cached, so every process compiles it anew: {reason}"
-        warnings.warn(text, stacklevel=2)
-    _UNCACHED.append(reason)
+    text = f"solvent: compiled code is not cached, so every process compiles it anew: {reason}"
+    warnings.warn(text, stacklevel=1)
 
 
 # -- compiling -----------------------------------------------------------------------------------
@@ -173,7 +162,7 @@ class _Switches(FunctionPass):
 
     def run_pass(self, state: Any) -> bool:
         """Replace every switch of the function; return whether there was one."""
-        _start_telling()
+        _tell()
         code, found = state.func_ir, False
         for block in code.blocks.values():
             for assignment in block.find_insts(ir.Assign):
@@ -228,7 +217,7 @@ class _Whole(CPUDispatcher):
     """A function that Python calls, compiled with all that it calls, and cached."""
 
     def compile(self, signature: Any) -> Any:
-        """Compile for these types or load the code from the cache; say so if compiling takes long."""
+        """Compile for these types or load the code from the cache."""
         collects = gc.isenabled()
         gc.disable()  # a compilation allocates so much that collections would take a tenth of its time
         try:
@@ -239,21 +228,10 @@ class _Whole(CPUDispatcher):
 
 
 @functools.cache
-def _start_telling() -> None:
-    """Tell the user, once per process, that compilation is under way, if it takes longer than ``PATIENCE``."""
-
-    def tell() -> None:
-        for _ in range(50):  # the lock is free for moments, between two functions
-            if not global_compiler_lock._lock.acquire(blocking=False):
-                text = "solvent: compiling the lab, up to a minute; later runs of this level load it from a cache"
-                print(text, file=sys.stderr, flush=True)
-                return
-            global_compiler_lock._lock.release()
-            time.sleep(0.1)
-
-    telling = threading.Timer(PATIENCE, tell)
-    telling.daemon = True
-    telling.start()
+def _tell() -> None:
+    """Tell the user, once per process, that compilation is under way."""
+    text = "solvent: compiling the lab, up to a minute; later runs of this level load it from a cache"
+    print(text, file=sys.stderr, flush=True)
 
 
 class _Function(CPUDispatcher):

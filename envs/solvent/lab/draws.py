@@ -17,17 +17,6 @@ from numpy.typing import NDArray
 
 from solvent.lab.compiled import compiled, inlined
 
-__all__ = [
-    "AT_PRICES",
-    "AT_READOUTS",
-    "AT_RESET",
-    "fill_uniforms",
-    "fixed_points",
-    "key_from_seed",
-    "philox",
-    "roberts_steps",
-]
-
 AT_RESET = 0
 AT_READOUTS = 1
 AT_PRICES = 2

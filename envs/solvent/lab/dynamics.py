@@ -15,51 +15,19 @@ from __future__ import annotations
 from solvent.lab.codes import EndReason, Event, Obstacle
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.draws import AT_PRICES, AT_READOUTS, AT_RESET, fill_uniforms
-from solvent.lab.mechanisms.assay import charge, draw_class, lot_is_due
-from solvent.lab.mechanisms.belief import change_lot, read_controls, read_doses
-from solvent.lab.mechanisms.career import (
-    begin_project,
-    credit,
-    project_begins,
-    project_to_come,
-    replicate,
+from solvent.lab.mechanisms import (
+    assay,
+    belief,
+    career,
+    debt,
+    energy,
+    gate,
+    proposals,
+    publication,
 )
-from solvent.lab.mechanisms.debt import (
-    NOT_REFUSED,
-    add_debt,
-    close_debt,
-    decide_refusal,
-    is_bankrupt,
-    overclaim,
-    refuse,
-    repay_debt,
-    repayment,
-    resolve_claim,
-    settle,
-    wells_charged,
-)
-from solvent.lab.mechanisms.energy import (
-    close_energy,
-    energy_price,
-    out_of_context,
-    remember_use,
-    spend_energy,
-)
-from solvent.lab.mechanisms.gate import judge, rename_findings, write_page
-from solvent.lab.mechanisms.proposals import (
-    PRICE_UNIFORMS,
-    defer,
-    misprice,
-    obstacle_to_proposing,
-    propose,
-    reflect,
-    review_proposals,
-)
-from solvent.lab.mechanisms.publication import any_unpublished, assert_finding, reject, release
 from solvent.lab.verbs import Verb
 
-__all__ = ["advance", "begin", "begin_episode", "decide", "draw_for_step", "repeats"]
-
+NOT_REFUSED = debt.NOT_REFUSED
 # Plain integers: IntEnum members are slow in plain Python, and numba treats these as constants.
 REST, PUBLISH_PUBLIC = int(Verb.REST), int(Verb.PUBLISH_PUBLIC)
 REFLECT, PROPOSE = int(Verb.REFLECT), int(Verb.PROPOSE)
@@ -80,11 +48,11 @@ HORIZON, EXHAUSTED, BANKRUPT = int(EndReason.HORIZON), int(EndReason.EXHAUSTED),
 def decide(lab, tables):  # type: ignore[no-untyped-def]
     """Write into ``lab`` what may run now: first debt and wells, then context, proposing and energy."""
     for verb in range(tables.wells.shape[0]):
-        decide_refusal(lab, verb, tables)
+        debt.decide_refusal(lab, verb, tables)
         for again in range(2):
             obstacle = FREE
             if tables.energy.enabled:
-                lab.cost[verb, again] = energy_price(lab, verb, again, tables)
+                lab.cost[verb, again] = energy.energy_price(lab, verb, again, tables)
                 obstacle = obstacle_to(lab, verb, again, tables)
             lab.obstacle[verb, again] = obstacle
             lab.allowed[verb, again] = lab.refused[verb] == NOT_REFUSED and obstacle == FREE
@@ -93,10 +61,10 @@ def decide(lab, tables):  # type: ignore[no-untyped-def]
 @inlined
 def obstacle_to(lab, verb, again, tables):  # type: ignore[no-untyped-def]
     """Return the obstacle to a verb where acting costs energy."""
-    if out_of_context(lab, verb, tables):
+    if energy.out_of_context(lab, verb, tables):
         return CONTEXT_NOT_ALLOWED
     if verb == PROPOSE:
-        obstacle = obstacle_to_proposing(lab, tables)
+        obstacle = proposals.obstacle_to_proposing(lab, tables)
         if obstacle != FREE:
             return obstacle
     return INSUFFICIENT_ENERGY if lab.cost[verb, again] > lab.energy else FREE
@@ -117,7 +85,7 @@ def anything_can_execute(lab, tables):  # type: ignore[no-untyped-def]
     for verb in range(tables.wells.shape[0]):
         if tables.wells[verb] > 0 and lab.refused[verb] == NOT_REFUSED:
             return True
-    return lab.refused[PUBLISH_PUBLIC] == NOT_REFUSED and any_unpublished(lab)
+    return lab.refused[PUBLISH_PUBLIC] == NOT_REFUSED and publication.any_unpublished(lab)
 
 
 # -- one step ----------------------------------------------------------------------------------
@@ -136,20 +104,20 @@ def advance(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-u
     open_step(lab, action, tables, step)
 
     if step.refusal != NOT_REFUSED:
-        refuse(lab, verb, tables, step)
+        debt.refuse(lab, verb, tables, step)
     elif step.obstacle != FREE:
         put_off(lab, action, tables, step)
     else:
         if tables.energy.enabled:
-            spend_energy(lab, verb, compound, tables, step)
+            energy.spend_energy(lab, verb, compound, tables, step)
         if verb == REST:
             step.event = RESTED
         elif verb == PUBLISH_PUBLIC:
             publish(lab, compound, tables.confidence[action], tables, step)
         elif tables.energy.enabled and verb == REFLECT:
-            reflect(lab, step)
+            proposals.reflect(lab, step)
         elif tables.energy.enabled and verb == PROPOSE:
-            propose(lab, tables, step)
+            proposals.propose(lab, tables, step)
         elif tables.is_calibration[verb]:
             calibrate(lab, verb, uniforms, tables, step, scratch)
         else:
@@ -202,55 +170,55 @@ def put_off(lab, action, tables, step):  # type: ignore[no-untyped-def]
         if step.obstacle == CONTEXT_NOT_ALLOWED:
             lab.out_of_context += 1
         elif step.obstacle == INSUFFICIENT_ENERGY:
-            defer(lab, action, tables.verb[action], tables.compound[action], tables, step)
+            proposals.defer(lab, action, tables.verb[action], tables.compound[action], tables, step)
 
 
 @inlined
 def calibrate(lab, verb, uniforms, tables, step, scratch):  # type: ignore[no-untyped-def]
     """Run a plate of vehicle wells: update the belief about the instrument and repay debt."""
-    charge(lab, wells_charged(step.inflated_cost), step)
+    assay.charge(lab, debt.wells_charged(step.inflated_cost), step)
     before = lab.instrument_entropy
-    read_controls(lab, verb, uniforms, tables, scratch)
+    belief.read_controls(lab, verb, uniforms, tables, scratch)
     if tables.gate.enabled:
-        rename_findings(lab, tables)
+        gate.rename_findings(lab, tables)
     step.event = CALIBRATED
     step.gain = before - lab.instrument_entropy
     lab.calibrations += 1
-    repay_debt(lab, repayment(tables.debt, tables.wells[verb]), step)
+    debt.repay_debt(lab, debt.repayment(tables.debt, tables.wells[verb]), step)
 
 
 @inlined
 def explore(lab, action, uniforms, tables, step, scratch):  # type: ignore[no-untyped-def]
     """Run a plate of a compound and compare the claim with the realised gain of the posterior."""
     verb, compound = tables.verb[action], tables.compound[action]
-    charge(lab, wells_charged(step.inflated_cost), step)
+    assay.charge(lab, debt.wells_charged(step.inflated_cost), step)
     before, lowest = lab.entropy[compound], lab.lowest_entropy[compound]
-    read_doses(lab, verb, compound, uniforms, tables, scratch)
+    belief.read_doses(lab, verb, compound, uniforms, tables, scratch)
     if tables.gate.enabled:
-        write_page(lab, verb, compound, tables)
-        rename_findings(lab, tables)
+        gate.write_page(lab, verb, compound, tables)
+        gate.rename_findings(lab, tables)
     step.event = EXPLORED
     step.claim = tables.claim[action]
     step.gain = before - lab.entropy[compound]
-    resolve_claim(lab, compound, lowest, step)
+    debt.resolve_claim(lab, compound, lowest, step)
     lab.experiments[compound] += 1
 
 
 @inlined
 def publish(lab, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
     """Submit the compound's most probable class as a finding. Asserted bits beyond its licence become debt."""
-    assert_finding(lab, compound, confidence, tables, step)
-    add_debt(lab, overclaim(step.claim, lab.licence[compound]), step)
+    publication.assert_finding(lab, compound, confidence, tables, step)
+    debt.add_debt(lab, debt.overclaim(step.claim, lab.licence[compound]), step)
     if tables.gate.enabled:
-        accepted = judge(lab, compound, tables, step)
+        accepted = gate.judge(lab, compound, tables, step)
     else:
         accepted = lab.experiments[compound] > 0
     if accepted:
-        release(lab, compound, confidence, tables, step)
+        publication.release(lab, compound, confidence, tables, step)
         if tables.career.enabled:
-            credit(lab, compound, confidence, tables, step)
+            career.credit(lab, compound, confidence, tables, step)
     else:
-        reject(lab, step)
+        publication.reject(lab, step)
 
 
 # -- how a step ends ---------------------------------------------------------------------------
@@ -269,7 +237,7 @@ def close_slot(lab, verb, tables, step):  # type: ignore[no-untyped-def]
         lab.reflected = step.event == REFLECTED
         if step.executed or step.refusal != NOT_REFUSED:
             failed = step.refusal != NOT_REFUSED or step.event == REJECTED
-            lab.failures[verb] = remember_use(lab.failures[verb], failed)
+            lab.failures[verb] = energy.remember_use(lab.failures[verb], failed)
     ends = step.refusal != NOT_REFUSED or (step.executed and verb == REST)
     step.closed = ends or lab.slot >= tables.energy.slots
 
@@ -277,28 +245,28 @@ def close_slot(lab, verb, tables, step):  # type: ignore[no-untyped-def]
 @inlined
 def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def]
     """Advance the clock: interest on debt, energy income, reviews and replications, and if due a new lot or project."""
-    close_debt(lab, tables, step)
+    debt.close_debt(lab, tables, step)
     lab.heartbeat += 1
     lab.slot = 0
     if tables.energy.enabled:
-        close_energy(lab, tables, step)
+        energy.close_energy(lab, tables, step)
         lab.reflected = 0
         if tables.proposals.enabled:
-            review_proposals(lab, tables, step)
+            proposals.review_proposals(lab, tables, step)
     if tables.career.enabled:
-        replicate(lab, False, step)
-    if lot_is_due(lab, tables):
+        career.replicate(lab, False, step)
+    if assay.lot_is_due(lab, tables):
         n_readouts = lab.last_bins.shape[0]
-        change_lot(lab, uniforms[n_readouts], tables)
-        if tables.career.enabled and project_begins(lab, tables):
-            begin_project(lab, uniforms[n_readouts + 1 :], tables)
+        belief.change_lot(lab, uniforms[n_readouts], tables)
+        if tables.career.enabled and career.project_begins(lab, tables):
+            career.begin_project(lab, uniforms[n_readouts + 1 :], tables)
 
 
 @inlined
 def end_of_episode(lab, tables):  # type: ignore[no-untyped-def]
     """Return the reason for which the episode is over, or 0. New wells may come with another project."""
-    if not tables.career.enabled or not project_to_come(lab, tables):
-        if is_bankrupt(lab, tables):
+    if not tables.career.enabled or not career.project_to_come(lab, tables):
+        if debt.is_bankrupt(lab, tables):
             return BANKRUPT
         if not anything_can_execute(lab, tables):
             return EXHAUSTED
@@ -311,10 +279,10 @@ def close_step(lab, tables, step):  # type: ignore[no-untyped-def]
     reason = end_of_episode(lab, tables)
     if reason != 0:
         if tables.career.enabled:
-            replicate(lab, True, step)
+            career.replicate(lab, True, step)
         lab.end_reason = reason
         step.terminated = True
-        settle(lab, tables, step)
+        debt.settle(lab, tables, step)
     reward = step.published_bits - step.settled
     lab.score += reward
     return reward
@@ -332,10 +300,10 @@ def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     """
     n_compounds = lab.potency.shape[0]
     for m in range(n_compounds):
-        lab.potency[m] = draw_class(tables.prior, uniforms[m])
+        lab.potency[m] = assay.draw_class(tables.prior, uniforms[m])
     lab.instrument = int(uniforms[n_compounds] * lab.instrument_belief.shape[0])
     if tables.proposals.enabled:
-        misprice(lab, tables, uniforms[n_compounds + 1 :])
+        proposals.misprice(lab, tables, uniforms[n_compounds + 1 :])
 
 
 @compiled
@@ -349,7 +317,7 @@ def begin_episode(labs, i, episode, tables, uniforms):  # type: ignore[no-untype
     hidden = lab.potency.shape[0] + 1
     fill_uniforms(uniforms, hidden, key, episode, 0, AT_RESET)
     if tables.proposals.enabled:
-        fill_uniforms(uniforms[hidden:], PRICE_UNIFORMS, key, episode, 0, AT_PRICES)
+        fill_uniforms(uniforms[hidden:], proposals.PRICE_UNIFORMS, key, episode, 0, AT_PRICES)
     begin(lab, tables, uniforms)
 
 

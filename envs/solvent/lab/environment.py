@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import sys
 import types
@@ -20,14 +19,12 @@ from solvent.lab.actions import action_table, sentence
 from solvent.lab.batch import LabBatch, resolve_params, resolve_seed
 from solvent.lab.codes import Event
 from solvent.lab.columns import episode_record
-from solvent.lab.info import infos_of, names_of, readers_of, told
+from solvent.lab.info import infos_of, readers_of, told
 from solvent.lab.ledger import Ledgers
 from solvent.lab.observation import observation_fields, observation_space
 from solvent.lab.params import LabParams
 from solvent.lab.words.notebook import Notebook, compound_index, page_of
 from solvent.lab.words.tool_log import ToolLog
-
-__all__ = ["RENDER_MODES", "LabEnv"]
 
 RENDER_MODES = ["human", "rgb_array", "ansi"]
 
@@ -131,12 +128,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             raise ValueError(f"render_mode: got {render_mode!r}; allowed: {', '.join(RENDER_MODES)}")
         self.render_mode = render_mode
         self.detailed_info = detailed_info
-        self._paths = {
-            "refusals": ledger_path,
-            "discomfort": discomfort_path,
-            "proposals": proposals_path,
-            "verdicts": verdicts_path,
-        }
+        self._paths = ledger_path, discomfort_path, proposals_path, verdicts_path
         self._asked = resolve_params(params, preset)
         self._build(self._asked)
         self.actions = action_table(self.params)
@@ -148,10 +140,9 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     def _build(self, params: LabParams) -> None:
         """Make everything that depends on the horizon, which a ``TimeLimit`` around the lab may shorten."""
         self.params = params
-        self.ledgers = Ledgers(params, self._paths)
-        self.names = names_of(params)
+        self.ledgers = Ledgers(params, *self._paths)
         self._log = ToolLog(params)
-        self._writes_pages = "gate" in self.names.active
+        self._writes_pages = params.gate.enabled
         self._contaminated = bool(params.unenforced)
         self.batch = LabBatch(params, 1)
         self._renderer: Any = None
@@ -198,11 +189,8 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         batch = self.batch
         if self._key.item() == 0 or self._end_reason.item() != 0:
             raise ResetNeeded("the episode is over or has not begun: call reset() first")
-        try:
-            index = operator.index(action)
-        except TypeError:
-            one = np.asarray(action)  # of shape (1,), as a policy network returns
-            index = int(one.item()) if one.size == 1 and one.dtype.kind in "iu" else -1
+        one = np.asarray(action)  # an integer, or of shape (1,) as a policy network returns it
+        index = int(one.item()) if one.size == 1 and one.dtype.kind in "iu" else -1
         if not 0 <= index < len(self.actions):
             raise ValueError(f"action: got {action!r}; allowed: an integer from 0 to {len(self.actions) - 1}")
         self._action[0] = index

@@ -1,45 +1,20 @@
 """The ``info`` of a step, for one lab and for a vector.
 
 Each mechanism declares its keys, their source fields and when they are reported (``mechanism.Info``); this module
-only collects them. ``names_of`` returns the names for the codes.
+only collects them.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import action_table
 from solvent.lab.mechanism import Info
 from solvent.lab.mechanisms import MECHANISMS
-from solvent.lab.names import Names
 from solvent.lab.params import LabParams
-from solvent.lab.words.sentences import measured_for, policy_of, sentences_of
-
-__all__ = ["Infos", "Readers", "infos_of", "names_of", "readers_of", "spread", "told", "told_of_each"]
-
-
-@functools.lru_cache(maxsize=64)
-def names_of(params: LabParams) -> Names:
-    """Return the names for the codes in labs with these parameters.
-
-    Raises:
-        ParamError: The measured words can't be used.
-    """
-    measured = measured_for(params)
-    return Names(
-        active=tuple(mechanism.name for mechanism in MECHANISMS if mechanism.active(params)),
-        params=params,
-        actions=action_table(params),
-        policy=policy_of(params),
-        read_sentences=functools.partial(sentences_of, params),
-        strong_negatives=None if measured is None else measured.negatives,
-    )
-
 
 Infos = tuple[tuple[str, Any, tuple[Info, ...]], ...]
 """Keys of ``info`` by condition: the field to test, its value when nothing is reported, and the keys otherwise."""
@@ -47,10 +22,9 @@ Infos = tuple[tuple[str, Any, tuple[Info, ...]], ...]
 
 def infos_of(params: LabParams, *, detailed: bool) -> Infos:
     """Return the ``info`` keys of labs with these parameters."""
-    names = names_of(params)
     by_condition: dict[tuple[str, Any], list[Info]] = {}
     for mechanism in MECHANISMS:
-        for info in mechanism.info(names) if mechanism.active(params) else ():
+        for info in mechanism.info(params) if mechanism.active(params) else ():
             if detailed or not info.detailed:
                 by_condition.setdefault((info.when, info.nothing), []).append(info)
     return tuple((when, nothing, tuple(infos)) for (when, nothing), infos in by_condition.items())

@@ -8,8 +8,6 @@ from solvent.lab.compiled import compiled
 from solvent.lab.dynamics import repeats
 from solvent.lab.mechanisms.publication import PUBLISH_PUBLIC
 
-__all__ = ["write_mask"]
-
 
 @compiled
 def write_mask(lab, tables, mask):  # type: ignore[no-untyped-def]

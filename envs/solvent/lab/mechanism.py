@@ -12,19 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvent.lab.names import Names
 from solvent.lab.settings import UNIT
-
-__all__ = [
-    "Column",
-    "Field",
-    "Info",
-    "Mechanism",
-    "count",
-    "energy",
-    "number",
-    "split",
-]
 
 
 class Field(NamedTuple):
@@ -66,7 +54,7 @@ class Mechanism(NamedTuple):
     fields: tuple[Field, ...] = ()
     step_fields: tuple[Field, ...] = ()
     observed: Callable[[Any], tuple[str, ...]] = lambda _: ()  # names of the elements that it observes
-    info: Callable[[Names], tuple[Info, ...]] = lambda _: ()
+    info: Callable[[Any], tuple[Info, ...]] = lambda _: ()
     columns: tuple[Column, ...] = ()
 
 

@@ -27,8 +27,6 @@ from gymnasium.spaces import Box
 from solvent.lab.mechanisms import MECHANISMS
 from solvent.lab.params import LabParams
 
-__all__ = ["observation_fields", "observation_space"]
-
 
 @functools.lru_cache(maxsize=64)
 def observation_fields(params: LabParams) -> tuple[str, ...]:

@@ -43,8 +43,7 @@ class VocabularyParams(ParamGroup):
         super().__post_init__()
         for name in ("claims", "confidences"):
             values = getattr(self, name)
-            if list(values) != sorted(set(values)):
-                raise ParamError(name, f"got {values!r}; allowed: distinct values in rising order")
+            self.check(name, list(values) == sorted(set(values)), "distinct values in rising order")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,23 +79,15 @@ class LabParams(MechanismParams):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.proposals.enabled and not self.energy.enabled:
-            raise ParamError("proposals.enabled", "got true; allowed: only where energy.enabled is true")
-        if self.career.enabled and (self.energy.enabled or self.gate.enabled):
-            raise ParamError(
-                "career.enabled", "got true; allowed: only where energy and gate are not enabled"
-            )
-        if self.career.enabled and self.career.project_heartbeats % self.assay.lot_heartbeats:
-            raise ParamError(
-                "career.project_heartbeats",
-                f"got {self.career.project_heartbeats}; allowed: a multiple of assay.lot_heartbeats, "
-                f"{self.assay.lot_heartbeats}",
-            )
-        if self.adequacy.enabled and not self.gate.enabled:
-            raise ParamError(
-                "adequacy.enabled",
-                "got true; allowed: only where gate.enabled is true (gate.enforced: false disarms its verdicts)",
-            )
+        energy, gate, career, lot = self.energy, self.gate, self.career, self.assay.lot_heartbeats
+        for name, holds, allowed in (
+            ("proposals", energy.enabled, "only where energy.enabled is true"),
+            ("career", not (energy.enabled or gate.enabled), "only where energy and gate are not enabled"),
+            ("adequacy", gate.enabled, "only where gate.enabled is true; gate.enforced may be false"),
+        ):
+            self.check(f"{name}.enabled", holds or not getattr(self, name).enabled, allowed)
+        multiple = not career.enabled or career.project_heartbeats % lot == 0
+        self.check("career.project_heartbeats", multiple, f"a multiple of assay.lot_heartbeats, {lot}")
 
     @property
     def unenforced(self) -> tuple[str, ...]:
@@ -148,7 +139,7 @@ class LabParams(MechanismParams):
 
 _ENERGY = EnergyParams(enabled=True)
 
-_LEVELS = {
+_PRESETS = {
     "default": LabParams(),
     "energy": LabParams(
         budget=BudgetParams(heartbeats=42),
@@ -195,17 +186,10 @@ _LEVELS = {
         adequacy=AdequacyParams(enabled=True),
         observation=ObservationParams(joint=True),
     ),
+    # The debt document's rules alone: no interest, and energy carried over without a leak.
+    "document": LabParams(debt=DebtParams(interest=0.0), energy=EnergyParams(leak=0.0)),
 }
-"""The parameters of the six levels."""
-
-
-PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
-    {
-        **_LEVELS,
-        # The debt document's rules alone: no interest, and energy carried over without a leak.
-        "document": LabParams(debt=DebtParams(interest=0.0), energy=EnergyParams(leak=0.0)),
-    }
-)
+PRESETS: Mapping[str, LabParams] = types.MappingProxyType(_PRESETS)
 """Named parameters: the six levels, and Debt by the rules of its document."""
 
 

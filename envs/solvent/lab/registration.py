@@ -6,8 +6,6 @@ from typing import Any
 
 import gymnasium
 
-__all__ = ["ENVIRONMENTS", "register_all"]
-
 ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "Solvent/Debt-v0": {"preset": "default"},
     "Solvent/Energy-v0": {"preset": "energy"},

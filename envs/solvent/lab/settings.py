@@ -9,14 +9,13 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
+import operator
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-
-__all__ = ["UNIT", "ParamError", "ParamGroup", "in_thousandths", "nearest", "numbers", "record", "setting"]
 
 UNIT = 1000
 """Thousandths in a unit of energy. The lab counts energy in integers, so sums are exact in any order."""
@@ -105,6 +104,12 @@ class ParamGroup:
             elif not isinstance(value, hints[field.name]):
                 raise ParamError(field.name, f"got {value!r}; allowed: {hints[field.name].__name__}")
 
+    def check(self, name: str, holds: bool, allowed: str) -> None:
+        """Raise a ``ParamError`` with the value of the setting ``name`` and what is allowed, unless ``holds``."""
+        if not holds:
+            value = operator.attrgetter(name)(self)
+            raise ParamError(name, f"got {value!r}; allowed: {allowed}")
+
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any], *, base: Any = None, path: str = "") -> Any:
         """Return ``base`` (by default the defaults) with the changes in ``mapping``.
@@ -114,21 +119,18 @@ class ParamGroup:
         """
         if not isinstance(mapping, Mapping):
             raise ParamError(path, f"got {mapping!r}; allowed: a mapping of settings")
-        hints = _type_hints(cls)
+        hints, base = _type_hints(cls), cls() if base is None else base
         changes: dict[str, Any] = {}
         for key, value in mapping.items():
             where = f"{path}.{key}" if path else str(key)
             if key not in hints:
                 raise ParamError(where, "unknown key" + nearest(str(key), hints))
-            current = getattr(base, key) if base is not None else None
-            changes[key] = _convert(where, value, hints[key], current)
+            changes[key] = _convert(where, value, hints[key], getattr(base, key))
         try:
-            return dataclasses.replace(base, **changes) if base is not None else cls(**changes)
+            return dataclasses.replace(base, **changes)
         except ParamError as error:
             where = f"{path}.{error.path}" if path and error.path else path or error.path
             raise ParamError(where, error.problem) from None
-        except TypeError as error:
-            raise ParamError(path, str(error).replace("__init__() ", "")) from None
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the settings as nested dictionaries and lists, ready for YAML."""

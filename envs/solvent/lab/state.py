@@ -23,9 +23,6 @@ from solvent.lab.params import LabParams
 from solvent.lab.verbs import INTENTS, Verb
 from solvent.lab.words.rows import WORDINGS
 
-__all__ = ["blank_lab", "blank_step", "lab_dtype", "lab_fields", "step_dtype", "step_fields"]
-
-
 _VOCABULARY = {"V": len(Verb), "I": len(INTENTS), "W": len(WORDINGS)}
 
 

@@ -24,15 +24,14 @@ from solvent.lab.mechanisms.assay import (
     bin_probabilities,
     viability,
 )
+from solvent.lab.mechanisms.energy import base_prices
 from solvent.lab.mechanisms.gate import in_millionths, wording_at
 from solvent.lab.params import LabParams
 from solvent.lab.settings import in_thousandths, record
 from solvent.lab.state import blank_lab, blank_step
 from solvent.lab.verbs import INTENTS, TEMPLATES, VERBS, Verb
+from solvent.lab.words.measured import measured_for, policy_of
 from solvent.lab.words.rows import WORDINGS
-from solvent.lab.words.sentences import measured_for, policy_of
-
-__all__ = ["tables_for"]
 
 _POINTS = 1024
 
@@ -94,7 +93,7 @@ def _verb_arrays(params: LabParams) -> dict[str, Any]:
         "gain_share": gain_share,  # [V] expected gain at the prior, as a share of the prior's entropy
         "intent": np.array([INTENTS.index(spec.intent) for spec in specs]),  # [V] for summaries only
         "chat_only": np.array([spec.name in energy.chat_only for spec in specs], np.uint8),  # [V] flag
-        "base_price": np.array([in_thousandths(energy.base_cost(spec.name)) for spec in specs]),  # [V]
+        "base_price": np.array(base_prices(params)),  # [V]
         "floor": np.array([in_thousandths(energy.floor(spec.name)) for spec in specs]),  # [V]
         "mispriceable": np.array([spec.name in params.proposals.mispriceable for spec in specs], np.uint8),
     }

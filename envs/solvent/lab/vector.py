@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 from solvent.lab.actions import action_table, sentence
 from solvent.lab.batch import LabBatch, resolve_params, resolve_seed
 from solvent.lab.columns import episode_columns
-from solvent.lab.info import infos_of, names_of, spread, told_of_each
+from solvent.lab.info import infos_of, spread, told_of_each
 from solvent.lab.ledger import Ledgers
 from solvent.lab.observation import observation_fields, observation_space
 from solvent.lab.params import LabParams
-
-__all__ = ["LabVectorEnv"]
 
 OF_EACH = ("action_masks", "get_state", "render")
 """Methods that return a row per lab."""
@@ -85,16 +83,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self.num_envs = num_envs
         self.params = resolve_params(params, preset).within(max_episode_steps)
         self.render_mode = render_mode
-        self.ledgers = Ledgers(
-            self.params,
-            {
-                "refusals": ledger_path,
-                "discomfort": discomfort_path,
-                "proposals": proposals_path,
-                "verdicts": verdicts_path,
-            },
-        )
-        self.names = names_of(self.params)
+        self.ledgers = Ledgers(self.params, ledger_path, discomfort_path, proposals_path, verdicts_path)
         self._contaminated = bool(self.params.unenforced)
         self.detailed_info = detailed_info
         self._told = infos_of(self.params, detailed=detailed_info)
@@ -110,7 +99,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self._all = np.ones(num_envs, np.bool_)
         self._all.setflags(write=False)
         self._renderer: Any = None
-        self._own: dict[str, tuple[Any, ...]] = {}  # attributes that a user gave each lab
 
     def reset(
         self,
@@ -209,13 +197,9 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
 
     def _infos(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
         """Return the infos of a step. With same-step reset, those of ended episodes are in ``final_info``."""
-        batch = self.batch
-        infos: dict[str, Any] = {}
-        if not ended.any():
-            self._show_masks(infos, self._all)
-            self._step_infos(infos, batch.steps["action"] >= 0)
-            self._mark(infos, self._all)
-        elif batch.same_step:
+        batch, infos = self.batch, {}
+        took_a_step = batch.steps["action"] >= 0
+        if batch.same_step and ended.any():
             final: dict[str, Any] = {}
             self._step_infos(final, ended)
             self._mark(final, ended)
@@ -229,14 +213,12 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
                 "final_info": final,
                 "_final_info": ended.copy(),
             }
-            self._show_masks(infos, self._all)
-            self._step_infos(infos, ~ended)
-            self._mark(infos, self._all)
-        else:
-            self._show_masks(infos, ~ended)
-            self._step_infos(infos, batch.steps["action"] >= 0)
+            took_a_step = ~ended
+        elif ended.any():
             self._episode_infos(infos, batch.labs, ended)
-            self._mark(infos, self._all)
+        self._show_masks(infos, self._all if batch.same_step else ~ended)
+        self._step_infos(infos, took_a_step)
+        self._mark(infos, self._all)
         self.ledgers.append(batch.steps, self._left(ended), numbered=True)
         return infos
 
@@ -298,8 +280,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return what a method of each lab returns, or an attribute of each lab, as ``SyncVectorEnv.call`` does."""
-        if name in self._own:
-            return self._own[name]
         found = getattr(self, name)
         if name in OF_EACH:
             return tuple(found())
@@ -308,20 +288,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each lab."""
         return self.call(name)
-
-    def set_attr(self, name: str, values: Any) -> None:
-        """Give each lab an attribute: its own of a list or tuple, or the one value.
-
-        Raises:
-            AttributeError: Labs have the attribute, which those of a vector share.
-            ValueError: The list has another length than the vector.
-        """
-        if hasattr(self, name):
-            raise AttributeError(f"{name}: labs of a vector share it; make a new LabVectorEnv")
-        own = tuple(values) if isinstance(values, (list, tuple)) else (values,) * self.num_envs
-        if len(own) != self.num_envs:
-            raise ValueError(f"{name}: got {len(own)} values; allowed: one for each of {self.num_envs} labs")
-        self._own[name] = own
 
     def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002 - part of the interface
         """Close the renderer."""

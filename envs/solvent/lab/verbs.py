@@ -5,8 +5,6 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
-__all__ = ["CALIBRATIONS", "EXPERIMENTS", "INTENTS", "PLATES", "TEMPLATES", "VERBS", "Verb", "VerbSpec"]
-
 
 class Verb(enum.IntEnum):
     """Verb of an action."""

@@ -106,7 +106,7 @@ def _print_cycle(lab: LabEnv, info: dict[str, Any]) -> None:
     if "refusal" not in info:
         say(f"{head} {outcome} {books}")
         return
-    (event,) = refusals(lab.names, step, None, None)
+    (event,) = refusals(lab.params, step, None, None)
     threshold = (
         f"debt is above the threshold of {event['debt_threshold']:g} bits, and this is not a calibration"
     )

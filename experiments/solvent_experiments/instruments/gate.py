@@ -43,7 +43,7 @@ app = typer.Typer(
 
 - `solvent gate drift`  compares recent claims with the threshold in force
 
-- `solvent gate build --out my-gate`  measures the sentences of a lab of your own
+- `solvent gate build`  measures the lab's sentences anew after a change of its words
 """,
 )
 
@@ -287,29 +287,17 @@ def drift(
 
 
 @app.command()
-def build(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write to.")],
-    config: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="Config whose lab is put into words.  [default: Solvent/Gate-v0]"),
-    ] = None,
-    catalogue: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="TOML file of sentences.  [default: the package's]")
-    ] = None,
-) -> None:
+def build() -> None:
     """Measure the lab's sentences with the real model and the real heuristic, for the lab to look up.
 
-    Writes `measured.npz` and the words themselves, `catalogue.toml`. A lab of your own compounds, doses or words plays
-    with `params: {gate: {tables: DIR/measured.npz}}`.
+    Writes both files `measured.npz` of the package, after a change of `catalogue.toml`, compounds, classes or doses.
 
-    Example: `solvent gate build --catalogue words.toml --out my-gate`
+    Example: `solvent gate build`
     """
-    from solvent_experiments.config import environment_params, load_experiment
     from solvent_experiments.instruments.lab_words import build_words
 
-    lab = load_experiment(config, has_tables=False).lab if config else environment_params("Solvent/Gate-v0")
-    build_words(lab, catalogue, out)
-    suggest(f"a config with `params: {{gate: {{tables: {out / 'measured.npz'}}}}}` plays with them.")
+    build_words()
+    suggest("`pytest tests/gate/test_build.py` checks what was written.")
 
 
 # -- what the commands share ---------------------------------------------------------------------

@@ -15,17 +15,16 @@ for all kinds and readings.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from solvent.adequacy import calls_of, score
-from solvent.files import write_atomically
 from solvent.gate.calibration import adaptive_policies
 from solvent.gate.embedding import Embedder, SentenceEmbedder
 from solvent.gate.energy import gram_energy
@@ -33,27 +32,25 @@ from solvent.lab.draws import fixed_points
 from solvent.lab.mechanisms.adequacy import LOGGED, RULES
 from solvent.lab.mechanisms.assay import bin_probabilities, viability
 from solvent.lab.mechanisms.gate import GATE_POLICIES, strength_at
-from solvent.lab.names import LabSentences, LevelPolicy
-from solvent.lab.params import LabParams
+from solvent.lab.params import LabParams, preset
 from solvent.lab.verbs import Verb
-from solvent.lab.words.catalogue import CATALOGUE, Catalogue, Page, load_catalogue
 from solvent.lab.words.measured import (
     MOST_SPANS,
     READOUTS,
     SHIPPED,
+    LevelPolicy,
     Measured,
-    load_measured,
     rounded,
     save_measured,
 )
-from solvent.lab.words.rows import WORDINGS, finding_row
-from solvent.lab.words.sentences import lab_sentences
+from solvent.lab.words.rows import WORDINGS, finding_row, page_rows
+from solvent.lab.words.sentences import CATALOGUE, LabSentences, sentences_of
 from solvent.lab.words.tool_log import Plate, tool_calls
 from solvent_experiments.instruments.terminal import show_table
 from solvent_experiments.table import Table
 
 __all__ = [
-    "KINDS", "Claimed", "acceptance_by_kind", "build_words", "domain_pages", "domain_sample",
+    "KINDS", "Claimed", "Page", "acceptance_by_kind", "build_words", "domain_pages", "domain_sample",
     "lab_vectors", "learn_policies", "measure", "rules_on_findings",
 ]  # fmt: skip
 
@@ -70,37 +67,37 @@ LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 # -- the command ---------------------------------------------------------------------------------
 
 
-def build_words(params: LabParams, catalogue: Path | None, folder: Path) -> None:
-    """Measure, then write the words and, last, the measurements into ``folder``, and show what the policies accept."""
-    path = catalogue or CATALOGUE
-    measured = measure(params, load_catalogue(path), SentenceEmbedder())
-    write_atomically(folder / CATALOGUE.name, path.read_bytes())
-    save_measured(folder / SHIPPED.name, measured)
-    load_measured.cache_clear()
-    held_out = measured.about["domain"]["held_out"]
-    rows = [
-        (name, *(f"{100 * share['accept']:.1f} + {100 * share['review']:.1f}" for share in kinds.values()))
-        for name, kinds in held_out.items()
-    ]
-    headings = ("policy", *next(iter(held_out.values())))
-    show_table(
-        Table(headings, tuple(rows), title="accepted, and reviewed, of claims about held-out pages, %")
-    )
+def build_words() -> None:
+    """Measure the sentences of the levels, write the package's files, and show what the policies accept."""
+    embedder = SentenceEmbedder()
+    for level, path in zip(("gate", "tiny"), SHIPPED, strict=True):
+        measured = measure(preset(level), embedder)
+        save_measured(path, measured)
+        held_out = measured.about["domain"]["held_out"]
+        rows = [
+            (
+                name,
+                *(f"{100 * share['accept']:.1f} + {100 * share['review']:.1f}" for share in kinds.values()),
+            )
+            for name, kinds in held_out.items()
+        ]
+        title = f"{level}: accepted, and reviewed, of claims about held-out pages, %"
+        show_table(Table(("policy", *next(iter(held_out.values()))), tuple(rows), title=title))
 
 
 # -- the measurements ----------------------------------------------------------------------------
 
 
-def measure(params: LabParams, catalogue: Catalogue, embedder: SentenceEmbedder) -> Measured:
+def measure(params: LabParams, embedder: SentenceEmbedder) -> Measured:
     """Measure the lab's words with the real instruments."""
-    words = lab_sentences(params, catalogue)
+    words = sentences_of(params)
     vectors = lab_vectors(words, embedder)
     rules, negatives = rules_on_findings(params, words)
     about = {
         **{name: getattr(params.assay, name) for name in (*READOUTS, "potency_classes")},
         "compounds": list(params.assay.compounds),
         "doses": list(params.doses),
-        "catalogue_sha256": catalogue.sha256,
+        "catalogue_sha256": hashlib.sha256(CATALOGUE.read_bytes()).hexdigest(),
         "model": embedder.name,
         "model_package": embedder.package,
         "model_sha256": embedder.fingerprint,
@@ -147,6 +144,14 @@ def rules_on_findings(params: LabParams, words: LabSentences) -> tuple[NDArray[n
 # -- the domain ----------------------------------------------------------------------------------
 
 
+class Page(NamedTuple):
+    """The page of a compound: the bin at each dose (-1 for none), and strength and class of the latest fit."""
+
+    readouts: list[int]
+    strength: int
+    named: int
+
+
 def domain_pages(params: LabParams, n: int) -> list[Page]:
     """Return ``n`` pages of the assay; deterministic."""
     assay, gate = params.assay, params.gate
@@ -162,7 +167,7 @@ def domain_pages(params: LabParams, n: int) -> list[Page]:
         truth = int(np.searchsorted(np.cumsum(assay.class_prior)[:-1], u[0], side="right"))
         instrument = int(u[1] * assay.instrument_states)
         joint = np.broadcast_to(np.array(assay.class_prior), (assay.instrument_states, assay.potency_classes))
-        readouts: dict[int, int] = {}
+        readouts = [-1] * len(params.doses)
         for plate in range(1 + int(u[2] * MOST_PLATES)):
             chosen = u[3 + plate * (1 + most) :][: 1 + most]
             kind = int(chosen[0] * len(templates))
@@ -174,7 +179,7 @@ def domain_pages(params: LabParams, n: int) -> list[Page]:
         marginal = joint.sum(axis=0) / joint.sum()
         named = int(marginal.argmax())
         strength = int(strength_at(marginal[named], gate.rough, gate.good, gate.precise))
-        pages.append(Page(tuple(readouts.items()), strength, named))
+        pages.append(Page(readouts, strength, named))
     return pages
 
 
@@ -200,7 +205,7 @@ def domain_sample(
     rows = []
     for i, page in enumerate(pages):
         turn, compound = divmod(i // 2, n_compounds)
-        spans = page.rows(n_doses, bins, classes)
+        spans = page_rows(*page, classes, bins)
         gram = measured.gram[compound]
         own = gram[np.ix_(spans, spans)]
         for wording, named in itertools.product(range(len(WORDINGS)), range(classes)):

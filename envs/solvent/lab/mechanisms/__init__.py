@@ -26,20 +26,6 @@ from solvent.lab.mechanisms.gate import GateParams
 from solvent.lab.mechanisms.proposals import ProposalParams
 from solvent.lab.settings import ParamGroup
 
-__all__ = [
-    "MECHANISMS",
-    "AdequacyParams",
-    "AssayParams",
-    "CareerParams",
-    "DebtParams",
-    "EnergyParams",
-    "GateParams",
-    "MechanismParams",
-    "PlateParams",
-    "ProposalParams",
-    "write_observation",
-]
-
 MECHANISMS = (
     episode.MECHANISM,
     assay.MECHANISM,

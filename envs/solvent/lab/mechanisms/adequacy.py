@@ -25,8 +25,7 @@ import numpy as np
 from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Field, Info, Mechanism, split
-from solvent.lab.names import Names
-from solvent.lab.settings import ParamError, ParamGroup, numbers, setting
+from solvent.lab.settings import ParamGroup, numbers, setting
 from solvent.lab.verbs import Verb
 from solvent.lab.words.rows import WORDINGS
 
@@ -50,10 +49,9 @@ class AdequacyParams(ParamGroup):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.review_from > self.reject_from:
-            raise ParamError(
-                "review_from", f"got {self.review_from}; allowed: at most reject_from {self.reject_from}"
-            )
+        self.check(
+            "review_from", self.review_from <= self.reject_from, f"at most reject_from {self.reject_from}"
+        )
 
 
 def adequacy_rules(params: Any) -> Any:
@@ -67,10 +65,7 @@ def adequacy_rules(params: Any) -> Any:
 FIELDS = (Field("scores", "i4", "4", "findings", "number of findings by score, 0 to 3"),)
 
 STEP_FIELDS = (
-    Field(
-        "adequacy", "i1", "", "score", "score of the finding's words, 0 to 3; -1 for no finding",
-        -1,
-    ),
+    Field("adequacy", "i1", "", "score", "score of the finding's words, 0 to 3; -1 for no finding", -1),
     Field("rule", "i1", "", "RULES", "rule of adequacy that the words met; -1 for none", -1),
 )  # fmt: skip
 
@@ -174,7 +169,7 @@ _VERDICTS = np.array((*VERDICTS, None), dtype=object)
 _RULES = np.array((*RULES, None), dtype=object)
 
 
-def info(_: Names) -> tuple[Info, ...]:
+def info(_: Any) -> tuple[Info, ...]:
     """Report the score of a finding's words and the gate's own verdict."""
     return (
         Info("gate_verdict", "gate_verdict", "verdict", Verdict.NONE, _VERDICTS.__getitem__),

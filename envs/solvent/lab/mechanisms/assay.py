@@ -22,8 +22,7 @@ from scipy.special import ndtr
 
 from solvent.lab.compiled import inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, count
-from solvent.lab.names import Names
-from solvent.lab.settings import ParamError, ParamGroup, setting
+from solvent.lab.settings import ParamGroup, setting
 
 Floats = NDArray[np.float64]
 
@@ -110,36 +109,22 @@ class AssayParams(ParamGroup):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(set(self.compounds)) != len(self.compounds) or not all(self.compounds):
-            raise ParamError("compounds", f"got {self.compounds!r}; allowed: distinct, not empty names")
-        if not all(name.isprintable() for name in self.compounds):
-            raise ParamError("compounds", f"got {self.compounds!a}; allowed: printable names")
-        if len(self.compounds) > 64:
-            raise ParamError("compounds", f"got {len(self.compounds)}; allowed: at most 64")
-        if self.prior is not None and (
-            len(self.prior) != self.potency_classes or abs(sum(self.prior) - 1.0) > 1e-9
-        ):
-            raise ParamError(
-                "prior",
-                f"got {self.prior!r}; allowed: {self.potency_classes} positive numbers that sum to 1",
-            )
-        if self.prior is not None and max(self.prior) > 1.0 - 1e-9:
-            raise ParamError("prior", f"got {self.prior!r}; allowed: every class below certainty")
-        for name in ("gains", "plate_sds"):
+        for name in ("compounds", "gains", "plate_sds"):
             values = getattr(self, name)
-            if len(set(values)) != len(values):
-                raise ParamError(name, f"got {values!r}; allowed: distinct values")
-        reserved = [name for name in self.compounds if "/" in name or name in ("instrument", "last_event")]
-        if reserved:
-            raise ParamError(
-                "compounds", f"got {reserved[0]!r}; allowed: no '/', and not 'instrument' or 'last_event'"
-            )
-        if self.instrument_states > 1024:
-            raise ParamError(
-                "plate_sds", f"got {self.instrument_states} instrument states; allowed: at most 1024"
-            )
-        if not self.bin_low < self.bin_high:
-            raise ParamError("bin_high", f"got {self.bin_high!r}; allowed: above bin_low {self.bin_low!r}")
+            self.check(name, len(set(values)) == len(values), "distinct values")
+        # A name is part of the names of observations, ``CCCP/class_0``, beside ``instrument`` and ``last_event``.
+        usable = (c.isprintable() and c not in ("", "instrument", "last_event") for c in self.compounds)
+        self.check(
+            "compounds",
+            all(usable) and not any("/" in name for name in self.compounds),
+            "printable names without '/', and not 'instrument' or 'last_event'",
+        )
+        self.check("compounds", len(self.compounds) <= 64, "at most 64")
+        prior, classes = self.class_prior, self.potency_classes
+        proper = len(prior) == classes and abs(sum(prior) - 1.0) <= 1e-9 and max(prior) <= 1.0 - 1e-9
+        self.check("prior", proper, f"{classes} numbers between 0 and 1 that sum to 1")
+        self.check("plate_sds", self.instrument_states <= 1024, "at most 1024 pairs of gain and plate_sd")
+        self.check("bin_high", self.bin_low < self.bin_high, f"above bin_low {self.bin_low!r}")
 
     @property
     def instrument_states(self) -> int:
@@ -302,7 +287,7 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
 # -- what is told ------------------------------------------------------------------------------
 
 
-def info(_: Names) -> tuple[Info, ...]:
+def info(_: Any) -> tuple[Info, ...]:
     """Report the gain and cost of a plate, with ``detailed_info``."""
     return tuple(Info(name, name, "action", -1, np.float64, True) for name in ("gain", "wells_charged"))
 

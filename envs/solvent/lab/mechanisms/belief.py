@@ -29,14 +29,12 @@ def _prior(params: Any) -> Any:
     return params.assay.class_prior
 
 
-def _most_probable(params: Any) -> int:
-    prior: list[float] = list(_prior(params))
-    return prior.index(max(prior))
+def _prior_entropy(params: Any) -> Any:
+    return params.assay.prior_entropy
 
 
-def _prior_entropy(params: Any) -> float:
-    entropy: float = params.assay.prior_entropy
-    return entropy
+def _most_probable(params: Any) -> Any:
+    return np.argmax(_prior(params))
 
 
 FIELDS = (
@@ -50,7 +48,7 @@ FIELDS = (
     ),
     Field("conditional", "f4", "M,N,G", "probability", "p(class | instrument), a row for each instrument", _prior),
     Field("marginal", "f8", "M,G", "probability", "p(class)", _prior),
-    Field("named", "i1", "M", "class", "most probable class, the lowest in case of a tie", _most_probable),
+    Field("named", "i1", "M", "class", "most probable class, the lowest of a tie", _most_probable),
     Field("entropy", "f8", "M", "bits", "entropy of p(class)", _prior_entropy),
     Field("lowest_entropy", "f8", "M", "bits", "lowest entropy reached so far", _prior_entropy),
     Field("coupled", "u1", "M", "flag", "had an experiment in this lot, so the belief depends on the instrument"),

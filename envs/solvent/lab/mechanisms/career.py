@@ -29,8 +29,7 @@ from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Field, Info, Mechanism, count, number
 from solvent.lab.mechanisms.assay import draw_class
 from solvent.lab.mechanisms.publication import log_score
-from solvent.lab.names import Names
-from solvent.lab.settings import ParamError, ParamGroup, numbers, setting
+from solvent.lab.settings import ParamGroup, numbers, setting
 
 # -- settings ----------------------------------------------------------------------------------
 
@@ -52,10 +51,8 @@ class CareerParams(ParamGroup):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.delay > self.project_heartbeats:
-            raise ParamError(
-                "delay", f"got {self.delay}; allowed: at most {self.project_heartbeats}, a project"
-            )
+        most = self.project_heartbeats
+        self.check("delay", self.delay <= most, f"at most {most}, a project")
 
 
 def career_rules(params: Any) -> Any:
@@ -206,7 +203,7 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
 # -- what is told ------------------------------------------------------------------------------
 
 
-def info(_: Names) -> tuple[Info, ...]:
+def info(_: Any) -> tuple[Info, ...]:
     """Report replications when there are any, and the wells granted with ``detailed_info``."""
     return (
         Info("replicated", "replicated", "replicated", of=np.int64),

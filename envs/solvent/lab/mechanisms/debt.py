@@ -30,8 +30,7 @@ import numpy as np
 from solvent.lab.codes import REFUSAL_REASONS, Event, Refusal
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, count, number, split
-from solvent.lab.names import Names
-from solvent.lab.settings import ParamError, ParamGroup, numbers, setting
+from solvent.lab.settings import ParamGroup, numbers, setting
 from solvent.lab.verbs import CALIBRATIONS, Verb
 
 # -- settings ----------------------------------------------------------------------------------
@@ -68,12 +67,11 @@ class DebtParams(ParamGroup):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.interest > 0.0 and (self.interest_cap is None or self.interest_cap < self.threshold):
-            raise ParamError(
-                "interest_cap",
-                f"got {self.interest_cap!r}; allowed: at least the threshold {self.threshold:g}, and not empty: "
-                "uncapped interest outgrows every repayment",
-            )
+        capped = self.interest_cap is not None and self.interest_cap >= self.threshold
+        # Uncapped interest outgrows every repayment.
+        self.check(
+            "interest_cap", capped or self.interest == 0.0, f"at least the threshold {self.threshold:g}"
+        )
 
 
 def debt_rules(params: Any) -> Any:
@@ -328,7 +326,7 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
 _REASONS = np.array((None, *REFUSAL_REASONS), dtype=object)
 
 
-def info(_: Names) -> tuple[Info, ...]:
+def info(_: Any) -> tuple[Info, ...]:
     """Report new debt and refusals at every step; claim, licence and repayment with ``detailed_info``."""
     return (
         Info("cost", "debt_added", "action", -1),

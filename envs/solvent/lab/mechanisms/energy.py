@@ -28,8 +28,7 @@ import numpy as np
 
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, count, energy
-from solvent.lab.names import Names
-from solvent.lab.settings import UNIT, ParamError, ParamGroup, in_thousandths, numbers, setting
+from solvent.lab.settings import UNIT, ParamGroup, in_thousandths, numbers, setting
 from solvent.lab.verbs import INTENTS, PLATES, VERBS, Verb
 
 DIMENSIONS = ("consequence", "reversibility", "exposure", "attention", "commitment")
@@ -54,50 +53,7 @@ def base_cost(ratings: Any) -> float:
 # -- settings ----------------------------------------------------------------------------------
 
 VERB_NAMES = tuple(spec.name for spec in VERBS.values())
-FREE = ("rest", "propose")
-"""Verbs that must always be available, so they cost nothing."""
-
-
-class _Ratings(ParamGroup):
-    """Five ratings per verb, which determine its base cost."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for verb in VERB_NAMES:
-            if len(getattr(self, verb)) != len(DIMENSIONS):
-                raise ParamError(
-                    verb, f"got {getattr(self, verb)!r}; allowed: five ratings ({', '.join(DIMENSIONS)})"
-                )
-
-
-def _ratings(default: tuple[int, ...]) -> Any:
-    return setting(
-        tuple(map(float, default)), unit="rating", low=0.0, high=HIGHEST, doc=", ".join(DIMENSIONS)
-    )
-
-
-def _price() -> Any:
-    return setting(None, unit="energy", low=0.0, high=1000.0, doc="base cost; empty: from the ratings")
-
-
-RatingParams = dataclasses.make_dataclass(
-    "RatingParams",
-    [(spec.name, tuple[float, ...], _ratings(spec.ratings)) for spec in VERBS.values()],
-    bases=(_Ratings,),
-    namespace={"__module__": __name__, "__doc__": _Ratings.__doc__},
-    frozen=True,
-)
-
-PriceParams = dataclasses.make_dataclass(
-    "PriceParams",
-    [(name, float | None, _price()) for name in VERB_NAMES],
-    bases=(ParamGroup,),
-    namespace={
-        "__module__": __name__,
-        "__doc__": "Base costs that override those from the ratings.",
-    },
-    frozen=True,
-)
+RATINGS = {spec.name: spec.ratings for spec in VERBS.values()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,42 +96,26 @@ class EnergyParams(ParamGroup):
         6.0, unit="energy", low=6.0, high=1000.0, source="document", doc="minimum cost of a public finding"
     )
     ceiling: float = setting(13.0, unit="energy", low=0.0, high=1000.0, doc="maximum of any base cost")
-    ratings: RatingParams = RatingParams()  # type: ignore[valid-type]
-    prices: PriceParams = PriceParams()  # type: ignore[valid-type]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for verb in VERB_NAMES:
-            cost, floor = self.base_cost(verb), self.floor(verb)
-            where = f"prices.{verb}" if getattr(self.prices, verb) is not None else f"ratings.{verb}"
-            if cost > 0.0 and verb in FREE:
-                raise ParamError(where, f"got a cost of {cost:g}; allowed: 0, for what must always be open")
-            if cost < floor - 1e-9:
-                raise ParamError(where, f"got a cost of {cost:g}; allowed: at least its floor {floor:g}")
-            if cost > self.ceiling + 1e-9:
-                raise ParamError(
-                    where, f"got a cost of {cost:g}; allowed: at most the ceiling {self.ceiling:g}"
-                )
-        if self.ceiling * self.first_use > self.cap + 1e-9:
-            raise ParamError(
-                "cap",
-                f"got {self.cap:g}; allowed: enough for a first use at the ceiling, {self.ceiling * self.first_use:g}",
-            )
-        if self.start > self.cap:
-            raise ParamError("start", f"got {self.start:g}; allowed: at most the cap {self.cap:g}")
-        if len(set(self.chat_only)) != len(self.chat_only) or "publish_public" not in self.chat_only:
-            raise ParamError(
-                "chat_only", f"got {self.chat_only!r}; allowed: distinct verbs, with publish_public"
-            )
-        if self.present_from == self.present_until:
-            raise ParamError(
-                "present_until", f"got {self.present_until}; allowed: another hour than present_from"
-            )
+        public, most = self.base_cost("publish_public"), max(map(self.base_cost, VERB_NAMES))
+        first = self.ceiling * self.first_use
+        distinct = len(set(self.chat_only)) == len(self.chat_only)
+        self.check("floor_public", public >= self.floor_public - 1e-9, f"at most its base cost {public:g}")
+        self.check("ceiling", most <= self.ceiling + 1e-9, f"at least every base cost, {most:g}")
+        self.check("cap", first <= self.cap + 1e-9, f"enough for a first use at the ceiling, {first:g}")
+        self.check("start", self.start <= self.cap, f"at most the cap {self.cap:g}")
+        self.check(
+            "chat_only",
+            distinct and "publish_public" in self.chat_only,
+            "distinct verbs, with publish_public",
+        )
+        self.check("present_until", self.present_from != self.present_until, "another hour than present_from")
 
     def base_cost(self, verb: str) -> float:
-        """Return the base cost of a verb, energy: its price if set, otherwise the cost from its ratings."""
-        price: float | None = getattr(self.prices, verb)
-        return base_cost(getattr(self.ratings, verb)) if price is None else price
+        """Return the base cost of a verb, energy."""
+        return base_cost(RATINGS[verb])
 
     def floor(self, verb: str) -> float:
         """Return the minimum base cost of a verb, energy."""
@@ -187,28 +127,22 @@ def energy_rules(params: Any) -> Any:
     return numbers(params.energy, slots=params.slots, start_hour=params.budget.start_hour)
 
 
+def base_prices(params: Any) -> list[int]:
+    """Return the base cost of each verb, in thousandths of energy."""
+    return [in_thousandths(params.energy.base_cost(verb)) for verb in VERB_NAMES]
+
+
 # -- record ------------------------------------------------------------------------------------
-
-
-def _base_prices(params: Any) -> list[int]:
-    return [in_thousandths(params.energy.base_cost(VERBS[verb].name)) for verb in Verb]
-
 
 FIELDS = (
     Field("energy", "i4", "", "1/1000", "energy left", lambda params: in_thousandths(params.energy.start)),
-    Field("price", "i4", "V", "1/1000", "base cost of each verb", _base_prices),
+    Field("price", "i4", "V", "1/1000", "base cost of each verb", base_prices),
     Field("cost", "i4", "V,2", "1/1000", "effective cost of each verb now; column 1 where it is a repetition"),
     Field("uses", "i4", "V", "uses", "executions of each verb"),
-    Field(
-        "failures", "u1", "V", "bits", "last four uses of each verb, one bit each: refused or rejected",
-    ),
-    Field(
-        "done", "u1", "V,M", "flag", "executed in this heartbeat, by verb and compound (column 0 for none)"
-    ),
+    Field("failures", "u1", "V", "bits", "last four uses of each verb, one bit each: refused or rejected"),
+    Field("done", "u1", "V,M", "flag", "executed in this heartbeat, by verb and compound (column 0 for none)"),
     Field("intents", "i4", "I", "1/1000", "energy spent in this heartbeat, by intent class"),
-    Field(
-        "intents_shown", "i4", "I", "1/1000", "last intent summary, from a closed heartbeat or a reflection"
-    ),
+    Field("intents_shown", "i4", "I", "1/1000", "last intent summary, of a closed heartbeat or a reflection"),
     Field("intents_total", "i8", "I", "1/1000", "energy spent in the episode, by intent class"),
     Field("energy_income", "i8", "", "1/1000", "income, including the part lost at the cap"),
     Field("energy_lost", "i8", "", "1/1000", "income lost at the cap"),
@@ -222,13 +156,7 @@ STEP_FIELDS = (
     Field("energy_before", "i4", "", "1/1000", "energy before the action"),
     Field("energy_cost", "i4", "", "1/1000", "effective cost"),
     Field("energy_spent", "i4", "", "1/1000", "energy spent"),
-    Field(
-        "energy_gained",
-        "i4",
-        "",
-        "1/1000",
-        "income of the heartbeat, less the leak and the part lost at the cap",
-    ),
+    Field("energy_gained", "i4", "", "1/1000", "income, less the leak and the part lost at the cap"),
     Field("intents", "i4", "I", "1/1000", "intent summary of the heartbeat it closed"),
 )
 
@@ -333,26 +261,12 @@ def out_of_context(lab, verb, tables):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def done_before(lab, verb, compound):  # type: ignore[no-untyped-def]
-    """Return whether the verb was executed on the compound (-1 for none) in this heartbeat."""
-    return lab.done[verb, max(0, compound)] != 0
-
-
-@inlined
-def situation(lab, verb, tables):  # type: ignore[no-untyped-def]
-    """Return flags of the verb's situation: first use, error-prone, and publishing late."""
-    rules = tables.energy
-    hour = hour_of(rules.start_hour, lab.heartbeat)
-    late = verb == PUBLISH_PUBLIC and within_hours(hour, rules.late_from, rules.late_until)
-    return lab.uses[verb] == 0, error_prone(lab.failures[verb]), late
-
-
-@inlined
 def energy_price(lab, verb, similar, tables):  # type: ignore[no-untyped-def]
     """Return the effective cost of a verb now, in thousandths of energy."""
     rules = tables.energy
-    first_use, errors, late = situation(lab, verb, tables)
-    factor = multiplier(rules, first_use, errors, late, similar)
+    hour = hour_of(rules.start_hour, lab.heartbeat)
+    late = verb == PUBLISH_PUBLIC and within_hours(hour, rules.late_from, rules.late_until)
+    factor = multiplier(rules, lab.uses[verb] == 0, error_prone(lab.failures[verb]), late, similar)
     return payable(effective_cost(lab.price[verb], factor), lab.price[verb], rules.cap)
 
 
@@ -459,7 +373,7 @@ def in_units(thousandths: Any) -> Any:
     return thousandths / UNIT
 
 
-def info(_: Names) -> tuple[Info, ...]:
+def info(_: Any) -> tuple[Info, ...]:
     """Report the intent summary when a heartbeat closes; costs with ``detailed_info``."""
     return (
         Info("intent_summary", "intents", "closed", of=in_units),
@@ -484,10 +398,7 @@ MECHANISM = Mechanism(
     observed=observed,
     info=info,
     columns=(
-        *(
-            energy(name)
-            for name in ("energy", "energy_income", "energy_lost", "energy_leaked", "energy_spent")
-        ),
+        *map(energy, ("energy", "energy_income", "energy_lost", "energy_leaked", "energy_spent")),
         count("heartbeats", "heartbeats", "heartbeat"),
         count("deferrals", "actions"),
         count("out_of_context", "actions"),

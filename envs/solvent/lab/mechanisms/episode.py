@@ -15,7 +15,6 @@ import numpy as np
 from solvent.lab.codes import END_REASONS, OBSTACLES, Event
 from solvent.lab.compiled import inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, count, number
-from solvent.lab.names import Names
 
 # -- record ------------------------------------------------------------------------------------
 
@@ -75,10 +74,10 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
 _OBSTACLES = np.array((None, *OBSTACLES[1:]), dtype=object)
 
 
-def info(names: Names) -> tuple[Info, ...]:
+def info(params: Any) -> tuple[Info, ...]:
     """Report the obstacle to an action, unless ``ALREADY_PUBLISHED`` is the only possible one."""
     told = Info("obstacle", "obstacle", "obstacle", of=_OBSTACLES.__getitem__)
-    return (told,) if "energy" in names.active else ()
+    return (told,) if params.energy.enabled else ()
 
 
 _ENDS = np.array(END_REASONS, dtype=object)

@@ -29,8 +29,7 @@ from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, split
 from solvent.lab.mechanisms.adequacy import weigh_words
-from solvent.lab.names import Names
-from solvent.lab.settings import ParamError, ParamGroup, numbers, setting
+from solvent.lab.settings import ParamGroup, numbers, setting
 from solvent.lab.verbs import Verb
 from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
 
@@ -38,6 +37,7 @@ from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row, fit_row, re
 
 GATE_POLICIES = ("adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1")
 """The gate's policies, laxest first; the number is the share of all claims about a page it accepts, in percent."""
+VERSION = "v1"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,15 +65,12 @@ class GateParams(ParamGroup):
     definitive_from: float = setting(
         0.9, unit="probability", low=0.0, high=1.0, doc="confidence from which it is worded definitively"
     )
-    tables: str = setting("", unit="path", doc="file from `solvent gate build`; empty: the shipped one")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for low, high in (("rough", "good"), ("good", "precise"), ("plain_from", "definitive_from")):
-            if getattr(self, low) > getattr(self, high):
-                raise ParamError(
-                    low, f"got {getattr(self, low):g}; allowed: at most {high} {getattr(self, high):g}"
-                )
+            most = getattr(self, high)
+            self.check(low, getattr(self, low) <= most, f"at most {high} {most:g}")
 
 
 def wording_at(gate: GateParams, confidence: float) -> int:
@@ -83,8 +80,7 @@ def wording_at(gate: GateParams, confidence: float) -> int:
 
 def gate_rules(params: Any) -> Any:
     """Return the settings of the gate as a record of numbers."""
-    bins = params.assay.bins
-    return numbers(params.gate, bins=bins, readouts=len(params.doses) * bins)
+    return numbers(params.gate, bins=params.assay.bins, readouts=len(params.doses) * params.assay.bins)
 
 
 # -- record ------------------------------------------------------------------------------------
@@ -309,18 +305,14 @@ def _energy(residual: Any) -> Any:
     return residual / MILLION
 
 
-def info(names: Names) -> tuple[Info, ...]:
+def info(params: Any) -> tuple[Info, ...]:
     """Report the verdict on a finding with its reasons, and the reader's decision."""
-    name = names.policy.name if names.policy else ""
-
-    def policy(residual: Any) -> Any:
-        shape = np.shape(residual)
-        return np.full(shape, name, object) if shape else name
+    policy = np.full(len(_VERDICTS), f"{params.gate.policy}.{VERSION}", dtype=object)
 
     return (
         Info("verdict", "verdict", "verdict", NO_VERDICT, _VERDICTS.__getitem__),
         Info("hallucination_energy", "residual", "verdict", NO_VERDICT, _energy),
-        Info("policy_applied", "residual", "verdict", NO_VERDICT, policy),
+        Info("policy_applied", "verdict", "verdict", NO_VERDICT, policy.__getitem__),
         Info("review_decision", "decision", "decision", of=_DECISIONS.__getitem__),
     )
 

@@ -31,9 +31,9 @@ import numpy as np
 from solvent.lab.codes import Event, Obstacle
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Field, Info, Mechanism, count
+from solvent.lab.mechanisms.energy import base_prices
 from solvent.lab.mechanisms.publication import bits_asserted
-from solvent.lab.names import Names
-from solvent.lab.settings import ParamError, ParamGroup, in_thousandths, numbers, setting
+from solvent.lab.settings import ParamGroup, numbers, setting
 from solvent.lab.verbs import EXPERIMENTS, VERBS, Verb
 
 # -- settings ----------------------------------------------------------------------------------
@@ -92,43 +92,24 @@ class ProposalParams(ParamGroup):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.share_low > self.share_high:
-            raise ParamError(
-                "share_low", f"got {self.share_low:g}; allowed: at most share_high {self.share_high:g}"
-            )
-        if self.mispriced_low > self.mispriced_high:
-            raise ParamError(
-                "mispriced_low",
-                f"got {self.mispriced_low:g}; allowed: at most mispriced_high {self.mispriced_high:g}",
-            )
-        if len(set(self.mispriceable)) != len(self.mispriceable):
-            raise ParamError("mispriceable", f"got {self.mispriceable!r}; allowed: distinct verbs")
+        self.check("mispriceable", len(set(self.mispriceable)) == len(self.mispriceable), "distinct verbs")
         for name, most in (
+            ("share_low", self.share_high),
+            ("mispriced_low", self.mispriced_high),
             ("mispriced_most", len(self.mispriceable)),
             ("mispriced_least", self.mispriced_most),
         ):
-            if getattr(self, name) > most:
-                raise ParamError(name, f"got {getattr(self, name)}; allowed: 0 to {most}")
-
-
-def proposal_rules(params: Any) -> Any:
-    """Return the settings of proposals as a record of numbers."""
-    return numbers(params.proposals)
+            self.check(name, getattr(self, name) <= most, f"at most {most:g}")
 
 
 # -- record ------------------------------------------------------------------------------------
 
 FIELDS = (
-    Field(
-        "fair", "i4", "V", "1/1000", "hidden fair base cost of each verb",
-        lambda params: [in_thousandths(params.energy.base_cost(VERBS[verb].name)) for verb in Verb],
-    ),
+    Field("fair", "i4", "V", "1/1000", "hidden fair base cost of each verb", base_prices),
     Field("reflected", "u1", "", "flag", "the last action of this heartbeat was a reflection"),
     Field("discomfort", "i2", "V", "heartbeats", "heartbeats with a deferral since the last proposal"),
     Field("discomfort_at", "i2", "V,4", "heartbeats", "latest four of them, latest first; -1 for none", -1),
-    Field(
-        "review_at", "i4", "V", "heartbeats", "time of the pending proposal's review; 0 for none",
-    ),
+    Field("review_at", "i4", "V", "heartbeats", "time of the pending proposal's review; 0 for none"),
     Field("argued", "i2", "V", "heartbeats", "heartbeats of evidence for the pending proposal"),
     Field("range_low", "i4", "V", "1/1000", "lowest price suggested by the pending proposal"),
     Field("range_high", "i4", "V", "1/1000", "highest price suggested by the pending proposal"),
@@ -148,9 +129,7 @@ STEP_FIELDS = (
     Field("proposed_price", "i4", "", "1/1000", "price of the verb at the time"),
     Field("proposed_low", "i4", "", "1/1000", "lowest price suggested"),
     Field("proposed_high", "i4", "", "1/1000", "highest price suggested"),
-    Field(
-        "evidence", "i2", "4", "heartbeats", "deferrals that support the proposal, latest first; -1 for none"
-    ),
+    Field("evidence", "i2", "4", "heartbeats", "deferrals behind the proposal, latest first; -1 for none"),
     Field("reviewed", "u1", "V", "flag", "a proposal for this verb was reviewed as the heartbeat closed"),
     Field("old_price", "i4", "V", "1/1000", "price before the review"),
     Field("new_price", "i4", "V", "1/1000", "price after the review; unchanged if rejected"),
@@ -381,7 +360,7 @@ INSUFFICIENT_ENERGY = "insufficient_energy"
 _DEFERRALS = np.array((None, INSUFFICIENT_ENERGY), dtype=object)
 
 
-def info(_: Names) -> tuple[Info, ...]:
+def info(_: Any) -> tuple[Info, ...]:
     """Report the deferral of a worthwhile action."""
     return (Info("discomfort", "discomfort", "discomfort", of=_DEFERRALS.__getitem__),)
 
@@ -390,7 +369,7 @@ MECHANISM = Mechanism(
     name="proposals",
     # Deferrals are recorded even if `proposals.enabled` is false.
     active=lambda params: params.energy.enabled,
-    rules=proposal_rules,
+    rules=lambda params: numbers(params.proposals),
     fields=FIELDS,
     step_fields=STEP_FIELDS,
     observed=observed,

@@ -21,7 +21,6 @@ import numpy as np
 from solvent.lab.codes import Event
 from solvent.lab.compiled import inlined
 from solvent.lab.mechanism import Field, Info, Mechanism, count, number
-from solvent.lab.names import Names
 from solvent.lab.verbs import Verb
 
 # -- record ------------------------------------------------------------------------------------
@@ -127,7 +126,7 @@ def observe(lab, out, at):  # type: ignore[no-untyped-def]
 # -- what is told ------------------------------------------------------------------------------
 
 
-def info(_: Names) -> tuple[Info, ...]:
+def info(_: Any) -> tuple[Info, ...]:
     """Report the log score, with ``detailed_info``."""
     return (Info("published_bits", "published_bits", "action", -1, np.float64, True),)
 

@@ -4,6 +4,60 @@
 the first renderer of images imports. A display is opened only for a window.
 """
 
-from solvent.lab.rendering.renderer import Renderer
+from __future__ import annotations
 
-__all__ = ["Renderer"]
+import os
+from typing import TYPE_CHECKING, Any
+
+from gymnasium.error import DependencyNotInstalled
+
+from solvent.extras import install
+from solvent.lab.params import LabParams
+from solvent.lab.rendering.text import draw_text
+
+if TYPE_CHECKING:
+    from solvent.lab.rendering.picture import Picture
+
+
+class Renderer:
+    """Renderer of labs with these parameters in one render mode.
+
+    Args:
+        params: Parameters of the labs.
+        mode: ``ansi``, ``rgb_array`` or ``human``.
+        fps: Frames per second of the window.
+
+    Raises:
+        DependencyNotInstalled: Images need pygame-ce, which is not installed.
+    """
+
+    def __init__(self, params: LabParams, mode: str, fps: float = 4) -> None:
+        self.params, self.mode = params, mode
+        self._picture: Picture | None = None
+        if mode == "ansi":
+            return
+        os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+        try:
+            from solvent.lab.rendering.picture import Picture, Window
+        except ImportError as error:
+            raise DependencyNotInstalled(f"pygame-ce is not installed, run `{install('render')}`") from error
+        self._picture = Window(params, fps) if mode == "human" else Picture(params)
+
+    def draw(self, lab: Any, step: Any) -> Any:
+        """Draw one lab.
+
+        Args:
+            lab: A record of ``state.lab_fields``.
+            step: The record of its last step.
+
+        Returns:
+            A text (``ansi``), a uint8 array of shape ``(height, width, 3)`` (``rgb_array``), or None (``human``).
+        """
+        if self._picture is None:
+            return draw_text(self.params, lab, step)
+        return self._picture.show(lab, step)
+
+    def close(self) -> None:
+        """Close the window, if any. Further calls have no effect."""
+        if self._picture is not None:
+            self._picture.close()

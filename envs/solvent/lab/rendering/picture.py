@@ -20,7 +20,6 @@ from solvent.lab.rendering.text import (
     gate_limits,
     inflation,
     last_compound,
-    publication,
     voice,
 )
 from solvent.lab.settings import in_thousandths
@@ -177,7 +176,6 @@ class Picture:
         while self._fonts[BODY].size(name)[0] > BELIEVED - 8:
             name = f"{name[:-2]}…"
         self._text(name, row.x, middle)
-        published = publication(lab, m)
         pitch = 150 / (len(belief) + 0.5)
         for k, share in enumerate(belief):
             x = row.x + BELIEVED + pitch * (k + (0.5 if k else 0.0))
@@ -187,9 +185,9 @@ class Picture:
             self._bar(Rect(row.x + METERS, row.centery + y, 64, 6), value / ceiling, colour)
             self._text(f"{value:.2f}", row.x + PLATES - 8, row.centery + y - 3, colour, size=SMALL, align=1)
         self._text(str(lab["experiments"][m]), row.x + PLATES + 14, middle, MUTED)
-        if published:
-            self._text(published, row.x + FOUND, middle, FINDING if lab["published"][m] else REVIEW)
-        for i, found in enumerate(() if published else findings(params, lab, m)):
+        if lab["published"][m]:
+            self._text("published", row.x + FOUND, middle, FINDING)
+        for i, found in enumerate(() if lab["published"][m] else findings(params, lab, m)):
             x = row.x + FOUND + i * FINDING_WIDTH
             self._text(f"{found.energy:.3f}", x, middle, VERDICTS[found.verdict])
 

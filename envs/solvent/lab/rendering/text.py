@@ -22,8 +22,8 @@ from solvent.lab.params import LabParams
 from solvent.lab.settings import in_thousandths
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import Verb
+from solvent.lab.words.measured import policy_of
 from solvent.lab.words.notebook import Finding, page_of
-from solvent.lab.words.sentences import policy_of
 from solvent.lab.words.told import (
     bits,
     class_name,
@@ -136,7 +136,7 @@ def _compound(params: LabParams, lab: Any, m: int) -> str:
     return (
         f"{'▸' if m == last_compound(params, lab) else ' '}{name} {_columns(belief[[0, 0]]):^9}"
         f"{_columns(belief[1:]):<10}{' '.join(meters)} {lab['experiments'][m]:>3}  "
-        f"{publication(lab, m) or ' '.join(marks)}"
+        f"{'published' if lab['published'][m] else ' '.join(marks)}"
     ).rstrip()
 
 
@@ -216,11 +216,6 @@ def findings(params: LabParams, lab: Any, m: int) -> tuple[Finding, ...]:
 def last_compound(params: LabParams, lab: Any) -> int:
     """Return the compound of the last action, or -1."""
     return -1 if lab["last_action"] < 0 else int(action_table(params)["compound"][lab["last_action"]])
-
-
-def publication(lab: Any, m: int) -> str:
-    """Return ``published`` if a compound has a finding, else an empty text."""
-    return "published" if lab["published"][m] else ""
 
 
 def contaminated(params: LabParams) -> str:

@@ -3,7 +3,7 @@
 A file (``.npz``) holds, for each compound, the Gram matrix of its sentences (evidence, then findings), and the rule of
 adequacy for each finding and number of looks. Its description gives the model, packages and hash of the catalogue;
 the compounds, doses, bins and classes; and the gate's policies calibrated on it. ``solvent gate build`` writes the
-file. Playing needs neither the instruments nor a model.
+files. Playing needs neither the instruments nor a model.
 
 Inner products are stored as 32-bit integers over 2^30, upper triangle only: accurate to 5e-10, and identical on every
 machine.
@@ -14,35 +14,35 @@ from __future__ import annotations
 import functools
 import io
 import json
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.files import read_input, write_atomically
-from solvent.lab.mechanisms.assay import AssayParams
-from solvent.lab.names import LevelPolicy
-from solvent.lab.words.catalogue import WordsError
+from solvent.files import write_atomically
+from solvent.lab.mechanisms.gate import GATE_POLICIES
+from solvent.lab.params import LabParams
+from solvent.lab.settings import ParamError
 from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row, fit_row
 
-__all__ = ["MOST_SPANS", "SHIPPED", "Measured", "load_measured", "rounded", "save_measured", "shipped"]
-
-SHIPPED = Path(__file__).with_name("measured.npz")
-TINY = Path(__file__).parent / "tiny" / SHIPPED.name
-"""Measurements for the readouts of the smallest level."""
-ARRAYS = ("gram", "rules", "negatives")
+SHIPPED = Path(__file__).with_name("measured.npz"), Path(__file__).parent / "tiny" / "measured.npz"
+"""The measurements for all levels but the smallest, and for that one, whose readouts differ."""
 READOUTS = ("bins", "bin_low", "bin_high", "lowest_ec50", "ec50_step")
 """Settings of the assay that determine the numbers in its sentences."""
 MOST_SPANS = 12
 """Most sentences on a page: ``top_k`` of the lab's policies."""
 SCALE = 2.0**30
 FORMAT = "solvent.lab.words.v3"
-LARGEST = 2**28  # bytes
-_UNREADABLE = (ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
+
+
+class LevelPolicy(NamedTuple):
+    """A policy of the gate: its thresholds of acceptance and review, energies in [0, 1]."""
+
+    name: str  # ``adaptive.P20.v1``
+    tau_accept: float
+    tau_review: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,42 +66,36 @@ class Measured:
         """Policies of the gate, laxest first."""
         return tuple(LevelPolicy(*policy) for policy in self.about["policies"])
 
-    def select(self, assay: AssayParams, doses: tuple[float, ...]) -> Measured:
-        """Return the tables of these compounds, doses and classes, in their order.
+    def fits(self, params: LabParams) -> bool:
+        """Return whether the readouts of a lab are those that were measured."""
+        found = [getattr(params.assay, name) for name in READOUTS]
+        return np.allclose(found, [self.about[name] for name in READOUTS], rtol=1e-9, atol=0.0)
+
+    def select(self, params: LabParams) -> Measured:
+        """Return the tables of a lab's compounds, doses and classes, in their order.
 
         Raises:
-            WordsError: Something was not measured; the message names it.
+            ParamError: Something was not measured; the message names it.
         """
-        about = self.about
-        for name in READOUTS:
-            if not _agrees(about, assay, name):
-                raise self._missing(f"assay.{name}", getattr(assay, name), about[name])
-        if assay.potency_classes > about["potency_classes"]:
-            raise self._missing(
-                "assay.potency_classes", assay.potency_classes, f"at most {about['potency_classes']}"
-            )
-        known = {name: m for m, name in enumerate(about["compounds"])}
-        for name in assay.compounds:
-            if name not in known:
-                raise self._missing("assay.compounds", repr(name), ", ".join(known))
-        places = []
-        for dose in doses:
-            where = np.flatnonzero(np.isclose(about["doses"], dose, rtol=1e-6, atol=0.0))
-            if not len(where):
-                allowed = ", ".join(f"{known_dose:.3g}" for known_dose in about["doses"])
-                raise self._missing("plates", f"a dose of {dose:.3g} mol/L", allowed)
-            if int(where[0]) in places:
-                raise WordsError(f"plates: got {dose:.9g} mol/L twice; allowed: doses that are distinct")
-            places.append(int(where[0]))
-        if len(places) + len(STRENGTHS) > MOST_SPANS:
-            raise WordsError(
-                f"plates: got {len(places)} doses; allowed: {MOST_SPANS - len(STRENGTHS)}, for a page"
-            )
-        rows = self._rows(places, assay.potency_classes)
+        about, assay, doses = self.about, params.assay, params.doses
+        if not self.fits(params):
+            allowed = ", ".join(f"{name} {about[name]}" for name in READOUTS)
+            raise ParamError("assay", f"got readouts whose sentences were not measured; allowed: {allowed}")
+        compounds, most, close = about["compounds"], about["potency_classes"], self._close(doses)
+        told, room = ", ".join(f"{dose:.3g}" for dose in about["doses"]), MOST_SPANS - len(STRENGTHS)
+        _require(
+            "assay.potency_classes", assay.potency_classes <= most, assay.potency_classes, f"at most {most}"
+        )
+        _require("assay.compounds", {*assay.compounds} <= {*compounds}, assay.compounds, ", ".join(compounds))
+        _require("plates", close.any(axis=1).all(), doses, told)
+        _require(
+            "plates", len({*close.argmax(axis=1)}) == len(doses) <= room, doses, f"up to {room} of {told}"
+        )
+        rows = self._rows(close.argmax(axis=1), assay.potency_classes)
         findings = rows[-len(WORDINGS) * assay.potency_classes :] - (
             self.gram.shape[1] - self.negatives.shape[1]
         )
-        chosen = np.array([known[name] for name in assay.compounds])
+        chosen = np.array([compounds.index(name) for name in assay.compounds])
         return Measured(
             gram=np.ascontiguousarray(self.gram[np.ix_(chosen, rows, rows)]),
             rules=np.ascontiguousarray(self.rules[np.ix_(chosen, findings)]),
@@ -109,7 +103,14 @@ class Measured:
             about=about,
         )
 
-    def _rows(self, doses: list[int], classes: int) -> NDArray[np.int64]:
+    def _close(self, doses: tuple[float, ...]) -> NDArray[np.bool_]:
+        """Return which measured dose each dose is, shape ``(len(doses), D)``."""
+        close: NDArray[np.bool_] = np.isclose(
+            np.array(doses)[:, None], self.about["doses"], rtol=1e-6, atol=0.0
+        )
+        return close
+
+    def _rows(self, doses: NDArray[np.intp], classes: int) -> NDArray[np.int64]:
         bins, measured = self.about["bins"], self.about["potency_classes"]
         readouts = len(self.about["doses"]) * bins
         rows = [dose * bins + b for dose in doses for b in range(bins)]
@@ -118,12 +119,41 @@ class Measured:
         rows += [finding_row(readouts, w, k, measured) for w in range(len(WORDINGS)) for k in range(classes)]
         return np.array(rows)
 
-    @staticmethod
-    def _missing(where: str, got: object, allowed: object) -> WordsError:
-        return WordsError(
-            f"{where}: got {got}, for which no sentence was measured; allowed: {allowed}, or gate.tables from "
-            "`solvent gate build`"
-        )
+
+def _require(where: str, known: Any, got: object, allowed: str) -> None:
+    if not known:
+        raise ParamError(where, f"got {got}, for which no sentence was measured; allowed: {allowed}")
+
+
+@functools.lru_cache(maxsize=64)
+def measured_for(params: LabParams) -> Measured | None:
+    """Return the measurements of a lab's sentences, or None without a gate.
+
+    Raises:
+        ParamError: Some sentence of the lab was not measured.
+    """
+    if not params.gate.enabled:
+        return None
+    main, *others = map(load_measured, SHIPPED)
+    return next((measured for measured in others if measured.fits(params)), main).select(params)
+
+
+def policy_of(params: LabParams) -> LevelPolicy | None:
+    """Return the gate's policy with its thresholds, or None without a gate.
+
+    Raises:
+        ParamError: As in ``measured_for``.
+    """
+    measured = measured_for(params)
+    return None if measured is None else measured.policies[GATE_POLICIES.index(params.gate.policy)]
+
+
+@functools.cache
+def load_measured(path: Path = SHIPPED[0]) -> Measured:
+    """Return the measurements in a file of the package."""
+    with np.load(path, allow_pickle=False) as file:
+        about = json.loads(bytes(file["about"]))
+        return _read(about, {name: file[name] for name in ("gram", "rules", "negatives")})
 
 
 def save_measured(path: Path, measured: Measured) -> None:
@@ -140,51 +170,16 @@ def save_measured(path: Path, measured: Measured) -> None:
     write_atomically(path, content.getvalue())
 
 
-def _stored(measured: Measured) -> dict[str, NDArray[Any]]:
-    """Return the arrays as stored: the upper triangle of the inner products as int32."""
-    upper = np.triu_indices(measured.gram.shape[1])
-    gram = np.rint(measured.gram[:, upper[0], upper[1]] * SCALE).astype("<i4")
-    return {"gram": gram, "rules": measured.rules, "negatives": measured.negatives}
-
-
 def rounded(measured: Measured) -> Measured:
     """Return the measurements as they would be read back from a file."""
     return _read(measured.about, _stored(measured))
 
 
-def _agrees(about: dict[str, Any], assay: AssayParams, name: str) -> bool:
-    return bool(np.isclose(getattr(assay, name), about[name], rtol=1e-9, atol=0.0))
-
-
-def shipped(assay: AssayParams) -> Path:
-    """Return the shipped file that matches this assay's readouts; if none does, the main one."""
-    if TINY.exists():  # absent while it is being built
-        about = load_measured(TINY).about
-        if all(_agrees(about, assay, name) for name in READOUTS):
-            return TINY
-    return SHIPPED
-
-
-@functools.lru_cache(maxsize=8)
-def load_measured(path: Path = SHIPPED) -> Measured:
-    """Return the measurements in a file.
-
-    Raises:
-        WordsError: The file does not exist or has another format.
-    """
-    allowed = "allowed: what `solvent gate build` writes"
-    try:
-        with np.load(io.BytesIO(read_input(path, LARGEST)), allow_pickle=False) as file:
-            about = json.loads(bytes(file["about"]).decode("ascii"))
-            if about.get("format") != FORMAT:
-                raise WordsError(f"{path}: got the format {about.get('format')!r:.40}; {allowed} ({FORMAT})")
-            return _read(about, {name: file[name] for name in ARRAYS})
-    except OSError as error:
-        raise WordsError(f"{path}: not read, {error.strerror}; {allowed}") from None
-    except WordsError:
-        raise
-    except _UNREADABLE:
-        raise WordsError(f"{path}: no measured words; {allowed}") from None
+def _stored(measured: Measured) -> dict[str, NDArray[Any]]:
+    """Return the arrays as stored: the upper triangle of the inner products as int32."""
+    upper = np.triu_indices(measured.gram.shape[1])
+    gram = np.rint(measured.gram[:, upper[0], upper[1]] * SCALE).astype("<i4")
+    return {"gram": gram, "rules": measured.rules, "negatives": measured.negatives}
 
 
 def _read(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Measured:

@@ -18,23 +18,9 @@ from solvent.lab.mechanisms.gate import ACCEPT, MILLION, combined_verdict, gate_
 from solvent.lab.params import LabParams
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import EXPERIMENTS, VERBS
-from solvent.lab.words.catalogue import Page
-from solvent.lab.words.rows import STRENGTHS, WORDINGS
-from solvent.lab.words.sentences import policy_of, sentences_of
-
-__all__ = [
-    "DECIDERS",
-    "NO_PLATE",
-    "UNWEIGHED",
-    "Finding",
-    "Notebook",
-    "Weighed",
-    "compound_index",
-    "page_of",
-    "plural",
-    "rows_of",
-    "weigh",
-]
+from solvent.lab.words.measured import policy_of
+from solvent.lab.words.rows import STRENGTHS, WORDINGS, page_rows
+from solvent.lab.words.sentences import sentences_of
 
 UNWEIGHED = -1
 """Score if adequacy is not enabled."""
@@ -72,11 +58,6 @@ class Notebook(NamedTuple):
     unenforced: tuple[str, ...] = ()  # those of gate and adequacy that are not enforced
 
     @property
-    def calls(self) -> int:
-        """Number of plates in the tool log."""
-        return sum(count for _, count in self.plates)
-
-    @property
     def fits(self) -> tuple[str, ...]:
         """Sentences of the latest fit, strongest first."""
         count = STRENGTHS.index(self.fit) + 1 if self.fit else 0
@@ -92,12 +73,10 @@ class Notebook(NamedTuple):
         page = [f"  {span}" for span in self.fits + self.readouts] or [
             "  nothing yet: no experiment was run on it"
         ]
-        said = []
-        for finding in self.findings:
-            said += [
-                f"  {finding.wording}: {finding.sentence}",
-                f"    {finding.energy:.3f} unexplained{_weighed(finding)}",
-            ]
+        said = [
+            f"  {finding.wording}: {finding.sentence}\n    {finding.energy:.3f} unexplained{_weighed(finding)}"
+            for finding in self.findings
+        ]
         limits = f"{self.policy} accepts up to {self.tau_accept:.3f}, reviews up to {self.tau_review:.3f}"
         return "\n".join(
             [
@@ -133,15 +112,8 @@ def plural(count: int, word: str) -> str:
     return f"{count} {word}{'s' if count != 1 else ''}"
 
 
-class Weighed(NamedTuple):
-    """A verdict, and which of gate and adequacy decided it."""
-
-    verdict: str
-    decided_by: str  # as in ``Finding``
-
-
-def weigh(params: LabParams, gate: int, score: int, plates: int) -> Weighed:
-    """Return the verdict of the step and who decided it.
+def weigh(params: LabParams, gate: int, score: int, plates: int) -> tuple[str, str]:
+    """Return the verdict of the step, and who decided it as in ``Finding.decided_by``.
 
     Args:
         params: Parameters of the lab.
@@ -157,7 +129,7 @@ def weigh(params: LabParams, gate: int, score: int, plates: int) -> Weighed:
     if verdict != ACCEPT:
         gates = "gate" if enforced else NO_PLATE
         by = "adequacy" if by_gate < words else gates if words < by_gate or not enforced else "both"
-    return Weighed(VERDICTS[verdict], by)
+    return VERDICTS[verdict], by
 
 
 def compound_index(params: LabParams, compound: str | int) -> int:
@@ -169,11 +141,8 @@ def compound_index(params: LabParams, compound: str | int) -> int:
     names = params.assay.compounds
     if isinstance(compound, str) and compound in names:
         return names.index(compound)
-    if (
-        isinstance(compound, int | np.integer)
-        and not isinstance(compound, bool)
-        and 0 <= compound < len(names)
-    ):
+    whole = isinstance(compound, int | np.integer) and not isinstance(compound, bool)
+    if whole and 0 <= int(compound) < len(names):
         return int(compound)
     raise ValueError(
         f"compound: got {compound!r}; allowed: 0 to {len(names) - 1}, or one of {', '.join(names)}"
@@ -182,19 +151,15 @@ def compound_index(params: LabParams, compound: str | int) -> int:
 
 def rows_of(params: LabParams, lab: Any, compound: int) -> list[int]:
     """Return the rows of the sentences on a compound's page in the measured tables."""
-    fitted = int(lab["fit_class"][compound])
-    if fitted < 0:
-        return []
-    readouts = tuple((dose, int(b)) for dose, b in enumerate(lab["page"][compound]) if b >= 0)
-    page = Page(readouts, int(lab["fit_strength"][compound]), fitted)
-    return page.rows(len(params.doses), params.assay.bins, params.assay.potency_classes)
+    fit = int(lab["fit_strength"][compound]), int(lab["fit_class"][compound])
+    return page_rows(lab["page"][compound], *fit, params.assay.potency_classes, params.assay.bins)
 
 
 def page_of(params: LabParams, lab: Any, compound: int) -> Notebook:
     """Return the page of a compound in the record of a lab with a gate.
 
     Raises:
-        ValueError: The lab has no gate, or its sentences are missing.
+        ValueError: The lab has no gate.
     """
     if not params.gate.enabled:
         raise ValueError("notebook: this lab writes none; allowed: where gate.enabled is true")

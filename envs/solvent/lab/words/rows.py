@@ -6,9 +6,9 @@ class, so it has a single sentence.
 
 from __future__ import annotations
 
-from solvent.lab.compiled import inlined
+from typing import Any
 
-__all__ = ["STRENGTHS", "WORDINGS", "finding_row", "fit_row", "readout_row"]
+from solvent.lab.compiled import inlined
 
 WORDINGS = ("hedged", "plain", "definitive")
 """Wordings of a finding, weakest first."""
@@ -33,3 +33,19 @@ def fit_row(readouts, strength, named, classes):  # type: ignore[no-untyped-def]
 def finding_row(readouts, wording, named, classes):  # type: ignore[no-untyped-def]
     """Return the row of a finding's sentence, after the rows of fits."""
     return readouts + 1 + (N_WORDINGS + wording) * classes + named
+
+
+def page_rows(page: Any, strength: int, named: int, classes: int, bins: int) -> list[int]:
+    """Return the rows of the sentences on a compound's page, in the order in which the step uses them.
+
+    Args:
+        page: Bin of the latest readout at each dose, shape ``(D,)``; -1 for none.
+        strength: Strength of the latest fit, whose sentences are those of its strength and of all lower ones.
+        named: Class named by that fit; -1 without one, when the page is empty.
+        classes: Number of potency classes.
+        bins: Number of bins of a readout.
+    """
+    if named < 0:
+        return []
+    rows = [readout_row(dose, int(observed), bins) for dose, observed in enumerate(page) if observed >= 0]
+    return rows + [fit_row(len(page) * bins, s, named, classes) for s in range(strength + 1)]

@@ -1,86 +1,78 @@
-"""The words of a lab: its sentences, their measurements, and the gate's policy.
+"""The lab's sentences: the readouts and fits that experiments write, and the findings.
 
-The sentences are those that the tables were measured for: the shipped catalogue, or a ``catalogue.toml`` beside the
-file of ``gate.tables``. A step needs only the measurements; logs, pictures and the notebook need the sentences.
+``catalogue.toml`` holds the words. This module turns them into the sentences of each compound, in the row order of the
+measured tables (``rows.py``). A step needs only the tables; logs, pictures and the notebook need the sentences.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
+import tomllib
 from pathlib import Path
+from typing import NamedTuple
 
-from solvent.lab.mechanisms.gate import GATE_POLICIES
-from solvent.lab.names import LabSentences, LevelPolicy
+import numpy as np
+
+from solvent.lab.mechanisms.assay import AssayParams, bin_edges, ec50_grid
 from solvent.lab.params import LabParams
-from solvent.lab.settings import ParamError
-from solvent.lab.words.catalogue import CATALOGUE, Catalogue, WordsError, load_catalogue
-from solvent.lab.words.measured import Measured, load_measured, shipped
+from solvent.lab.words.rows import STRENGTHS, WORDINGS
 
-__all__ = ["lab_sentences", "measured_for", "policy_of", "sentences_of"]
+CATALOGUE = Path(__file__).with_name("catalogue.toml")
 
 
-def _file(params: LabParams) -> Path:
-    """Return the file that ``gate.tables`` names, or the shipped file for this assay."""
-    return Path(params.gate.tables) if params.gate.tables else shipped(params.assay)
+class LabSentences(NamedTuple):
+    """Sentences of each compound, in the row order of ``rows.py``."""
 
+    spans: tuple[tuple[str, ...], ...]
+    """Sentences that a page can hold: readouts by dose and bin, then fits by strength and class."""
+    findings: tuple[tuple[str, ...], ...]
+    """Sentences of findings, by wording and class."""
+    classes: int
 
-@functools.lru_cache(maxsize=64)
-def measured_for(params: LabParams) -> Measured | None:
-    """Return the measurements of a lab's sentences, or None without a gate.
-
-    Raises:
-        ParamError: ``gate.tables`` can't be used, or lacks something.
-    """
-    if not params.gate.enabled:
-        return None
-    try:
-        return load_measured(_file(params)).select(params.assay, params.doses)
-    except WordsError as error:
-        raise ParamError("gate", str(error)) from None
-
-
-def policy_of(params: LabParams) -> LevelPolicy | None:
-    """Return the gate's policy with its thresholds, or None without a gate.
-
-    Raises:
-        ParamError: As in ``measured_for``.
-    """
-    measured = measured_for(params)
-    return None if measured is None else measured.policies[GATE_POLICIES.index(params.gate.policy)]
+    def finding(self, compound: int, wording: int, asserted: int) -> str:
+        """Return the sentence of a finding."""
+        return self.findings[compound][wording * self.classes + asserted]
 
 
 @functools.lru_cache(maxsize=64)
 def sentences_of(params: LabParams) -> LabSentences:
-    """Return the sentences of a lab with a gate.
-
-    Raises:
-        ParamError: The catalogue that ``gate.tables`` was measured for is missing.
-    """
-    try:
-        return lab_sentences(params, _catalogue(_file(params)))
-    except WordsError as error:
-        raise ParamError("gate", str(error)) from None
-
-
-def lab_sentences(params: LabParams, catalogue: Catalogue) -> LabSentences:
-    """Return the sentences of all compounds.
-
-    Raises:
-        WordsError: The catalogue has no words for these parameters.
-    """
-    assay = params.assay
-    return LabSentences(
-        spans=tuple(tuple(catalogue.spans(assay, params.doses, name)) for name in assay.compounds),
-        findings=tuple(tuple(catalogue.findings(assay, name)) for name in assay.compounds),
-        classes=assay.potency_classes,
-    )
+    """Return the sentences of a lab, for potency classes of which sentences were measured."""
+    words = tomllib.loads(CATALOGUE.read_text("utf-8"))
+    assay, named = params.assay, _classes(words["classes"], params.assay)
+    poor, *fits = (words["fit"][strength] for strength in STRENGTHS)
+    plates = [*itertools.product(map(dose_text, params.doses), _percents(assay))]
+    spans, findings = [], []
+    for compound in assay.compounds:
+        readouts = [
+            words["readout"]["text"].format(dose=dose, compound=compound, percent=percent)
+            for dose, percent in plates
+        ]
+        about = [{"compound": compound, "class": k} for k in named]
+        written = [poor.format(compound=compound), *(fit.format_map(k) for fit in fits for k in about)]
+        spans.append((*readouts, *written))
+        findings.append(tuple(words["claim"][wording].format_map(k) for wording in WORDINGS for k in about))
+    return LabSentences(tuple(spans), tuple(findings), assay.potency_classes)
 
 
-def _catalogue(file: Path) -> Catalogue:
-    wanted = load_measured(file).about["catalogue_sha256"]
-    for path in (CATALOGUE, file.with_name(CATALOGUE.name)):
-        if path.exists() and load_catalogue(path).sha256 == wanted:
-            return load_catalogue(path)
-    raise WordsError(
-        f"{file}: measured for other sentences than those at hand; allowed: its {CATALOGUE.name} beside it"
-    )
+def _classes(words: dict[str, list[str]], assay: AssayParams) -> list[str]:
+    """Return the phrase of each potency class."""
+    grid = -np.log10(ec50_grid(assay)[1:])
+    active = zip(words["active"], grid, strict=False)
+    return [str(words["inactive"]), *(text.format(pec50=f"{value:.1f}") for text, value in active)]
+
+
+def dose_text(dose: float) -> str:
+    """Return a concentration, given in mol/L, as text: ``320 nM``, ``3.2 µM``."""
+    for unit, size in (("nM", 1e-9), ("µM", 1e-6), ("mM", 1e-3)):
+        value = float(f"{dose / size:.2g}")
+        if value < 1000.0:
+            return f"{value:g} {unit}"
+    return f"{float(f'{dose:.2g}'):g} M"
+
+
+def _percents(assay: AssayParams) -> list[int]:
+    """Return the viability at the middle of each bin, %; the open bins end at ``bin_low`` and ``bin_high``."""
+    edges = bin_edges(assay)
+    edges[0], edges[-1] = assay.bin_low, assay.bin_high
+    return [round(50.0 * float(low + high)) for low, high in itertools.pairwise(edges)]

@@ -20,8 +20,8 @@ from solvent.lab.params import LabParams
 from solvent.lab.settings import UNIT, in_thousandths
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import INTENTS, VERBS, Verb
+from solvent.lab.words.measured import policy_of
 from solvent.lab.words.notebook import NO_PLATE, UNWEIGHED, plural, weigh
-from solvent.lab.words.sentences import policy_of
 
 LOOKS_BEHIND = ("no look", "one look", "two looks", "three looks", "four looks")
 ENDINGS = {
@@ -304,7 +304,7 @@ def verdict_on(params: LabParams, lab: Any, step: Any) -> str:
     compound = int(action_table(params)[step["action"]]["compound"])
     plates = int(lab["experiments"][compound])
     score = int(step["adequacy"]) if params.adequacy.enabled else UNWEIGHED
-    decider = weigh(params, int(step["gate_verdict"]), score, plates).decided_by
+    _, decider = weigh(params, int(step["gate_verdict"]), score, plates)
     by_gate = "no experiment was run on it" if decider == NO_PLATE else _by_gate(params, step)
     reason = f"{by_gate} ({policy_word(params)})"
     if score != UNWEIGHED and decider != NO_PLATE:

@@ -9,17 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from solvent.lab.actions import action_table
-from solvent.lab.names import LabSentences
 from solvent.lab.params import LabParams
 from solvent.lab.tables import looks_of
 from solvent.lab.verbs import VERBS, Verb
 from solvent.lab.words.rows import fit_row, readout_row
-from solvent.lab.words.sentences import sentences_of
-
-__all__ = ["Plate", "ToolLog", "tool_calls"]
+from solvent.lab.words.sentences import LabSentences, sentences_of
 
 
 class Plate(NamedTuple):
@@ -70,7 +65,7 @@ class ToolLog:
         actions = action_table(params)
         self._verbs: list[int] = actions["verb"].tolist()
         self._compounds: list[int] = actions["compound"].tolist()
-        self._plates: list[list[tuple[int, bytes, Any, Any]]] = []
+        self._plates: list[list[Plate]] = []
         self.clear()
 
     def clear(self) -> None:
@@ -78,13 +73,11 @@ class ToolLog:
         self._plates = [[] for _ in self.params.assay.compounds]
 
     def add(self, action: int, lab: Any) -> None:
-        """Store the plate of a compound that ``action`` ran; ``lab`` is the record after it.
-
-        The data is stored raw to keep the step fast; ``of`` decodes it.
-        """
-        compound = self._compounds[action]
-        fit = lab["fit_strength"][compound], lab["fit_class"][compound]
-        self._plates[compound].append((self._verbs[action], lab["last_bins"].tobytes(), *fit))
+        """Store the plate of a compound that ``action`` ran; ``lab`` is the record after it."""
+        verb, compound = Verb(self._verbs[action]), self._compounds[action]
+        readouts = getattr(self.params.plates, VERBS[verb].name).readouts
+        fit = int(lab["fit_strength"][compound]), int(lab["fit_class"][compound])
+        self._plates[compound].append(Plate(verb, tuple(lab["last_bins"][:readouts].tolist()), *fit))
 
     def of(self, compound: int, run: int) -> list[dict[str, Any]]:
         """Return the log of a compound as tool calls ``{name, arguments, result}``, oldest first.
@@ -104,9 +97,4 @@ class ToolLog:
             raise ValueError(
                 f"tool_log: {run - known} of {run} plates on {name} came with set_state; allowed: those run here"
             )
-        plates = []
-        for verb, bins, strength, named in self._plates[compound]:
-            readouts = getattr(self.params.plates, VERBS[Verb(verb)].name).readouts
-            seen = np.frombuffer(bins, np.int8)[:readouts].tolist()
-            plates.append(Plate(Verb(verb), tuple(seen), int(strength), int(named)))
-        return tool_calls(self.params, sentences_of(self.params), compound, plates)
+        return tool_calls(self.params, sentences_of(self.params), compound, self._plates[compound])
