@@ -116,8 +116,6 @@ def test_all_pages_are_read_and_a_banner_before_them_is_forgiven(mode, names):
         ("error", r"answered with an error: out of\x1b[31m order"),
         ("invalid", "sent an answer that can't be read (tools.0.name"),
         ("circle", "its list of tools has no end"),
-        ("flood", "sent more than 8 MiB"),
-        ("notices", "sent more than 8 MiB"),
     ],
 )
 def test_an_error_says_what_it_did(mode, says):

@@ -1,7 +1,7 @@
 """The tools of a live server of the Model Context Protocol, priced.
 
 The protocol's SDK asks a server over stdio (a command) or streamable HTTP (a URL). A hostile server has a limit of time
-and one of size; what it says is one line of text. No tool is called.
+and, at a URL, one of size; what it says is one line of text. No tool is called.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 import httpx
-import mcp.client.stdio
 from mcp import ClientSession, McpError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CONNECTION_CLOSED, PaginatedRequestParams, Tool
@@ -28,7 +26,7 @@ from solvent_experiments.instruments.terminal import one_line, printable
 
 __all__ = ["Listing", "ServerError", "list_tools"]
 
-MOST_SENT = 8 * 2**20  # bytes of all answers together; a hundred tools take some 200 kB
+MOST_SENT = 8 * 2**20  # bytes of all answers over HTTP; a hundred tools take some 200 kB
 MOST_JUNK = 100  # lines that are not a message, as of a banner before the protocol
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, ConnectionError)
 
@@ -55,7 +53,7 @@ class Listing:
         except ValueError as error:
             self.left_out.append(f"a tool {printable(tool.name, 60)!r}: {error}")
 
-    def count(self, part: bytes | str) -> None:
+    def count(self, part: bytes) -> None:
         self.sent += len(part)
         if self.sent > MOST_SENT:
             self.stop()  # the SDK may take the error for a lost connection, and ask again
@@ -80,7 +78,7 @@ def list_tools(server: str, timeout: float = 20.0, *, show_stderr: bool = False)
     logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # what it logs is said in the error
     heard = Listing()
     fault: BaseException = TimeoutError()  # what stopped the conversation, if not its end
-    with open(os.devnull, "w") as silent, _counted_stdout(heard):  # noqa: PTH123
+    with open(os.devnull, "w") as silent:  # noqa: PTH123
         ask = _ask_url if server.lower().startswith(("http://", "https://")) else _ask_command
         try:
             anyio.run(ask, server, timeout, heard, sys.stderr if show_stderr else silent)
@@ -133,25 +131,6 @@ class _CountedStream(httpx.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._stream.aclose()
-
-
-@contextmanager
-def _counted_stdout(heard: Listing) -> Iterator[None]:
-    """Count what the SDK reads from a command; it has no limit and no place for one but this name."""
-    names: dict[str, Any] = vars(mcp.client.stdio)
-    kind = names["TextReceiveStream"]
-
-    class Counted(kind):  # type: ignore[misc, valid-type]
-        async def receive(self) -> str:
-            part: str = await super().receive()
-            heard.count(part)
-            return part
-
-    names["TextReceiveStream"] = Counted
-    try:
-        yield
-    finally:
-        names["TextReceiveStream"] = kind
 
 
 async def _converse(read: Any, write: Any, heard: Listing, most_junk: int = MOST_JUNK) -> None:

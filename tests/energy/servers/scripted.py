@@ -86,12 +86,6 @@ def main(mode: str, file: str | None) -> None:
     if mode == "junk":
         while True:
             print("hello, this is no protocol", flush=True)
-    if mode == "flood":  # one line without an end
-        while True:
-            sys.stdout.write("x" * 65_536)
-    if mode == "notices":  # each of which is a good message
-        while True:
-            say({"method": "notifications/message", "params": {"level": "info", "data": "x" * 60_000}})
     if mode == "silent":
         print("thinking", file=sys.stderr, flush=True)
         time.sleep(60)
