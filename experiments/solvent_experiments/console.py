@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LONGEST = 1000
 KEPT = 700
 """Most characters of a message, and how many of its beginning are kept in a longer one."""
-LINE_AFTER = 10.0
+LINE_AFTER = 30.0
 """Seconds between lines of progress where there is no terminal."""
 
 
@@ -75,18 +75,15 @@ def span(seconds: float) -> str:
 
 
 class Progress:
-    """Progress by label: bars on a terminal; elsewhere a line at once and every ten seconds; nothing if ``quiet``."""
+    """Progress by label: bars on a terminal; elsewhere a line at once and every half minute; nothing if ``quiet``."""
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
-        from rich.progress import BarColumn, TextColumn
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
 
         self._console, self._quiet, self._bars = console, quiet, console.is_terminal and not quiet
-        columns = (
-            TextColumn("{task.fields[label]}", markup=False),
-            BarColumn(bar_width=30),
-            TextColumn("{task.fields[text]}", markup=False),
-        )
+        names, texts = (TextColumn(f"{{task.fields[{key}]}}", markup=False) for key in ("label", "text"))
+        columns = names, BarColumn(bar_width=30), texts, TimeRemainingColumn()
         self._shown = Bars(*columns, console=console, transient=True, disable=not self._bars)
         self._tasks: dict[str, Any] = {}
         self._told: dict[str, float] = {}
@@ -103,18 +100,12 @@ class Progress:
         if not self._quiet:
             self._console.print(text, highlight=False, soft_wrap=True)
 
-    def update(self, label: str, share: float, text: str, *, line: bool = True) -> None:
-        """Show that ``share`` (0 to 1) of a label's work is done; with ``line`` also where there is no terminal."""
+    def update(self, label: str, share: float, text: str) -> None:
+        """Show that ``share`` (0 to 1) of a label's work is done; a bar at 1 disappears."""
         if self._bars:
             if label not in self._tasks:
                 self._tasks[label] = self._shown.add_task("", total=1.0, label=label, text=text)
-            self._shown.update(self._tasks[label], completed=share, text=text)
-        elif line and time.monotonic() - self._told.get(label, float("-inf")) >= LINE_AFTER:
+            self._shown.update(self._tasks[label], completed=share, text=text, visible=share < 1.0)
+        elif time.monotonic() - self._told.get(label, float("-inf")) >= LINE_AFTER:
             self._told[label] = time.monotonic()
             self.say(f"{label}: {text}")
-
-    def end(self, label: str, text: str) -> None:
-        """Remove a label and print how it ended."""
-        if label in self._tasks:
-            self._shown.remove_task(self._tasks.pop(label))
-        self.say(f"{label}: {text}")

@@ -45,8 +45,6 @@ from solvent_experiments.summary import read_rows, result_tables, summary, write
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 REPORT_EVERY = 0.2
 """Seconds between a unit's reports."""
-PACE = {"training": 5e-5, "evaluation": 4e-3, "search": 0.4}
-"""Seconds per step of a training, episode of an evaluation, and episode of an agent that searches, until measured."""
 FIRST_FIGURE = "episode"
 
 
@@ -59,13 +57,12 @@ class BrokenRunError(RuntimeError):
 
 
 class Message(NamedTuple):
-    """A report on a unit: ``done`` of ``total`` steps or episodes of a stage after ``seconds``."""
+    """A report on a unit: ``done`` of ``total`` steps or episodes of a stage."""
 
     label: str
     stage: str
     done: int
     total: int
-    seconds: float = 0.0
 
 
 Tell = Callable[[Message], None]
@@ -178,7 +175,7 @@ class _Session:
         self._pool, self._shown, self._stop = pool, shown, stop
         self._first, later = in_order(left, pool.jobs)
         self._units = self._first + later
-        self._clock = Clock(experiment, self._units, pool.jobs)
+        self._ended: list[Unit] = []
         self._failures: dict[str, str] = {}
 
     def work(self) -> None:
@@ -201,11 +198,9 @@ class _Session:
             raise BrokenRunError("\n".join(f"{label}: {said}" for label, said in self._failures.items()))
 
     def _hear(self, message: Message) -> None:
-        self._clock.hear(message)
-        unit = "steps" if message.stage == "training" else "episodes"
-        said = f"{message.stage}, {message.done:,} of {message.total:,} {unit}"
-        self._shown.update(message.label, message.done / message.total, said, line=False)
-        self._shown.update("whole run", *self._clock.told())
+        label, stage, done, total = message
+        unit = "steps" if stage == "training" else "episodes"
+        self._shown.update(f"{label}, {stage}", done / total, f"{done:,} of {total:,} {unit}")
 
     def _end(self, unit: Unit, future: Future[Times | None]) -> None:
         try:
@@ -217,13 +212,12 @@ class _Session:
         else:
             if times is None:
                 return
-            self._clock.end(unit.label)
-            self._shown.end(
-                unit.label, ", ".join(f"{stage} in {span(taken)}" for stage, taken in times.items())
-            )
+            self._ended.append(unit)
+            taken = ", ".join(f"{stage} in {span(seconds)}" for stage, seconds in times.items())
+            self._shown.say(f"{unit.label}: {taken} ({len(self._ended)} of {len(self._units)} agents)")
             if unit in self._first:
                 self._first.remove(unit)
-                if not self._first and len(self._units) > len(self._clock.ended):
+                if not self._first and len(self._units) > len(self._ended):
                     self._draw_first()
 
     def _draw_first(self) -> None:
@@ -237,55 +231,6 @@ class _Session:
             self._shown.say(f"first figure, while the others run: {first}")
         except Exception as error:  # an early figure must not stop the trainings
             self._shown.say(f"no first figure: {error}")
-
-
-class Clock:
-    """The time that a run has left: what remains of each unit, at the pace measured in this run."""
-
-    def __init__(self, experiment: Experiment, units: Sequence[Unit], jobs: int) -> None:
-        self.ended: set[str] = set()
-        self._jobs, self._units = jobs, {unit.label: unit for unit in units}
-        self._found: dict[tuple[str, str], Message] = {}
-        evaluation = experiment.evaluation
-        for unit in units:
-            fewest = evaluation.slow_episodes if searches(unit) else evaluation.episodes
-            self.hear(Message(unit.label, "evaluation", 0, min(evaluation.episodes, fewest)))
-            if unit.seed is not None:
-                steps = (experiment.train[unit.agent] or {})["n_timesteps"]
-                self.hear(Message(unit.label, "training", 0, int(steps)))
-
-    def hear(self, message: Message) -> None:
-        self._found[message.label, message.stage] = message
-
-    def end(self, label: str) -> None:
-        """Count a unit as done."""
-        self.ended.add(label)
-        for found in [found for found in self._found.values() if found.label == label]:
-            self.hear(found._replace(done=found.total))
-
-    def _pace(self, unit: Unit, stage: str) -> float:
-        """Return the seconds per step or episode of a stage: the agent's, of all its seeds, as soon as it is known."""
-        mine = [
-            f for f in self._found.values() if f.stage == stage and self._units[f.label].agent == unit.agent
-        ]
-        seconds, done = sum(f.seconds for f in mine), sum(f.done for f in mine if f.seconds)
-        return seconds / done if done and seconds > 1.0 else PACE["search" if searches(unit) else stage]
-
-    def left(self) -> tuple[float, float]:
-        """Return the seconds that the run still takes, and the share of its work that is done."""
-        remaining = dict.fromkeys(self._units, 0.0)
-        for (label, stage), found in self._found.items():
-            remaining[label] += self._pace(self._units[label], stage) * (found.total - found.done)
-        spent = sum(found.seconds for found in self._found.values())
-        everything = sum(remaining.values())
-        longest = max(remaining.values(), default=0.0)  # one unit runs on one core, however many are free
-        return max(longest, everything / self._jobs), spent / max(1e-9, spent + everything)
-
-    def told(self) -> tuple[float, str]:
-        """Return the share that is done, and a line with it and the time left."""
-        seconds, share = self.left()
-        done = f"{len(self.ended)} of {len(self._units)} agents, {share:.0%} of the work"
-        return share, f"{done}, about {span(seconds)} left"
 
 
 @contextlib.contextmanager
@@ -324,7 +269,7 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
             times[stage] = time.perf_counter() - begun
             if done == total or times[stage] - last >= REPORT_EVERY:
                 last = times[stage]
-                tell(Message(unit.label, stage, done, total, last))
+                tell(Message(unit.label, stage, done, total))
 
         return on_progress
 

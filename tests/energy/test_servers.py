@@ -164,7 +164,7 @@ class _Page(BaseHTTPRequestHandler):
     def parts(self):
         if self.path == "/packed":
             packer = zlib.compressobj(wbits=31)
-            return [*(packer.compress(bytes(2**20)) for _ in range(512)), packer.flush()]
+            return [*(packer.compress(bytes(2**20)) for _ in range(32)), packer.flush()]
         if self.path == "/events":
             return itertools.repeat(b"event: ping\ndata: " + b"x" * 60_000 + b"\n\n")
         return [b"<h1>It works!</h1>"]

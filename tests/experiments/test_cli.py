@@ -76,12 +76,12 @@ def test_progress_is_bars_on_a_terminal_and_lines_elsewhere(monkeypatch: pytest.
         with Progress(page) as shown:
             for done in range(1, 5):
                 shown.update("whole run", done / 10, f"{done} of 10")
-            shown.end("whole run", "done")
+            shown.say("whole run: done")
         assert "of 10" in written(page)
         assert "whole run: done" in written(page)
     quiet = console()
     with Progress(quiet, quiet=True) as shown:
         shown.update("x", 0.5, "half")
-        shown.end("x", "done")
+        shown.say("done")
     assert written(quiet) == ""
     assert new_console().width >= 80
