@@ -24,9 +24,8 @@ from solvent_experiments.instruments.debt import app as debt
 from solvent_experiments.instruments.energy import explain, tools
 from solvent_experiments.instruments.gate import app as gate
 from solvent_experiments.instruments.language import llm, serve
-from solvent_experiments.instruments.options import Env, Quiet
 from solvent_experiments.instruments.proposals import app as proposals
-from solvent_experiments.studies.command import Fresh, Jobs, Seeds
+from solvent_experiments.options import Env, Fresh, Jobs, Quiet, Seeds
 from solvent_experiments.studies.command import app as study
 
 PROG = "solvent"

@@ -194,29 +194,26 @@ class Experiment(_Strict):
         return "; ".join([*said, *([f"switched off: {', '.join(off)}"] if off else [])])
 
 
-def load_experiment(path: Path, *, seeds: Sequence[int] | None = None, has_tables: bool = True) -> Experiment:
+def load_experiment(path: Path, *, seeds: Sequence[int] | None = None) -> Experiment:
     """Return the complete experiment in a file.
 
     Args:
         path: the file; recipes of your own lie beside it in ``hyperparameters/``.
         seeds: replace those of the file.
-        has_tables: False while a gate's tables are yet to be built.
 
     Raises:
         ConfigError: the config, or a recipe that it names, can't be used.
     """
-    return experiment_of(read_yaml(path), path, seeds=seeds, has_tables=has_tables)
+    return experiment_of(read_yaml(path), path, seeds=seeds)
 
 
-def experiment_of(
-    given: Mapping[str, Any], path: Path, *, seeds: Sequence[int] | None = None, has_tables: bool = True
-) -> Experiment:
+def experiment_of(given: Mapping[str, Any], path: Path, *, seeds: Sequence[int] | None = None) -> Experiment:
     """Return the complete experiment of what a file gives; see ``load_experiment``."""
     if seeds is not None:
         given = {**given, "seeds": list(seeds)}
     try:
         experiment = Experiment.model_validate(given)
-        require_runnable(experiment, path.parent, has_tables=has_tables)
+        require_runnable(experiment, path.parent)
         train = {
             name: _recipe(path, name, changes or {}, experiment.env)
             for name, changes in experiment.train.items()
@@ -239,10 +236,10 @@ def _problem(error: ValidationError) -> str:
     return f"{'.'.join([*parents, last])}: unknown key" + nearest(last, model.model_fields)
 
 
-def require_runnable(experiment: Experiment, folder: Path, *, has_tables: bool = True) -> None:
+def require_runnable(experiment: Experiment, folder: Path) -> None:
     """Raise ParamError for what can't be run; its path is the key. Modules of agents may lie in ``folder``."""
     lab = experiment.lab
-    if lab.gate.enabled and has_tables:
+    if lab.gate.enabled:
         from solvent.lab.tables import tables_for
         from solvent.lab.words.sentences import sentences_of
 

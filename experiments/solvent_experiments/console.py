@@ -1,4 +1,4 @@
-"""What commands print: text made safe for a terminal, errors in one line, progress, and the next step."""
+"""What commands print: text made safe for a terminal, errors in one line, tables, progress, and the next step."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from solvent_experiments.table import Table
 
 LONGEST = 1000
 KEPT = 700
@@ -26,6 +28,12 @@ def visible(said: str, kept: str = "") -> str:
     return "".join(
         ch if ch.isprintable() or ch in kept else ch.encode("unicode_escape").decode("ascii") for ch in said
     )
+
+
+def one_line(said: str, longest: int = 120) -> str:
+    """Return up to ``longest`` characters of text, without line breaks, other characters escaped as in ``visible``."""
+    shown = visible(" ".join(said[: 10 * longest].split()))
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
 
 def say(said: str, *, stderr: bool = False) -> None:
@@ -53,6 +61,12 @@ def new_console(*, stderr: bool = False, least: int = 120) -> Console:
     return (
         console if console.is_terminal else kind(stderr=stderr, markup=False, width=max(console.width, least))
     )
+
+
+def show_table(table: Table, *, framed: bool = False, least: int = 160) -> None:
+    """Print a table; outside a terminal it is at least ``least`` characters wide."""
+    spaced: dict[str, Any] = {} if framed else {"show_edge": True, "padding": (0, 1)}
+    new_console(least=least).print(table.terminal(framed=framed, **spaced), highlight=False)
 
 
 @functools.cache

@@ -231,20 +231,12 @@ def test_leaving_early_settles_the_debt_and_a_session_has_so_many_calls(tiny):
 
 def test_sessions_are_limited_and_idle_ones_make_room():
     async def crowd(url):
-        async with over_http(url) as first:
-            await first.initialize()
-            await told(first, "start_episode", {"seed": 0})
-            assert await opening(url) == 503
-            for _ in range(3):  # a session whose client calls is not idle
-                await anyio.sleep(0.6)
-                await told(first, "read_notebook", {"compound": "etoposide"})
-            await anyio.sleep(1.5)
-            with pytest.raises(McpError, match="Session terminated"):
-                await first.call_tool("rest", {})
-            return await opening(url)
+        codes = [await opening(url) for _ in range(2)]  # of clients that never come back
+        await anyio.sleep(3.0)
+        return [*codes, await opening(url)]
 
     with served("--env", "Solvent/Tiny-v0", "--sessions", 1, "--idle", 1) as (url, _):
-        assert anyio.run(crowd, url) == 200
+        assert anyio.run(crowd, url) == [200, 503, 200]
 
 
 OPENING = {

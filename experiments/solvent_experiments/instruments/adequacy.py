@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from solvent.files import LONGEST_LINE, append_records, read_records
+from solvent.files import LONGEST_LINE, append_records, read_records, strict_json
 from solvent_experiments.config import ConfigError
-from solvent_experiments.console import complain, say, suggest
-from solvent_experiments.instruments.options import json_object
-from solvent_experiments.instruments.terminal import one_line, show_table
+from solvent_experiments.console import complain, one_line, say, show_table, suggest
 from solvent_experiments.table import Table
 
 if TYPE_CHECKING:
@@ -130,7 +128,7 @@ def judge(
     from solvent.chat import ChatError, ChatSettings, EndpointError
     from solvent.files import cache_folder
 
-    key, further = os.environ.get(KEY_VARIABLE, "").strip() or None, json_object("--options", options)
+    key, further = os.environ.get(KEY_VARIABLE, "").strip() or None, _fields(options)
     settings = ChatSettings(url, model, key, timeout=timeout, options=further)
     asked = Judge(settings, cache_folder() / "judgements", fresh=fresh)
     for turn in _turns(file):
@@ -296,6 +294,17 @@ def _scored(turn: Turn, triggers: Iterable[Any] = ()) -> Adequacy:
     from solvent.adequacy.patterns import triggered
 
     return triggered(triggers, turn.calls, score(turn.response, turn.calls, turn.query))
+
+
+def _fields(options: str | None) -> dict[str, Any]:
+    """Return the JSON object in ``--options``."""
+    try:
+        found = strict_json(options or "{}")
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ConfigError(f"--options: got {options!r:.60}; allowed: a JSON object")
+    return found
 
 
 def _record(turn: Turn, found: Adequacy, **fields: Any) -> ScoreRecord:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from solvent_experiments.console import complain, new_console, say, suggest
-from solvent_experiments.instruments.options import Env
-from solvent_experiments.instruments.terminal import printable, show_table
+from solvent_experiments.console import complain, new_console, one_line, say, show_table, suggest
+from solvent_experiments.options import Env
 from solvent_experiments.table import Table
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def tools(
             failed = True
             continue
         for line in found.left_out:
-            complain(f"{printable(server)}: left out: {line}")
+            complain(f"{one_line(server)}: left out: {line}")
         for tool in found.tools:
             reasons = {"reasons": list(tool.reasons), "unsure": tool.unsure} if why else {}
             rows.append({"server": server, "name": tool.name, **tool.to_row(), **reasons})
@@ -104,13 +103,13 @@ def explain(env: Env = "Solvent/Energy-v0") -> None:
 def _show(found: Listing, server: str, *, why: bool) -> None:
     from solvent.energy import CATEGORIES
 
-    title = printable(found.title or server, 60)
+    title = one_line(found.title or server, 60)
     if not found.tools:
         say(f"{title}: offers no tools")
         return
     cells = tuple(
         (
-            printable(tool.name, 60),
+            one_line(tool.name, 60),
             CATEGORIES[tool.category].label,
             f"{tool.energy_cost:g}",
             "" if tool.energy_cost_floor is None else f"{tool.energy_cost_floor:g}",
@@ -129,4 +128,4 @@ def _show(found: Listing, server: str, *, why: bool) -> None:
         least=120,
     )  # fmt: skip
     for tool in found.tools if why else ():
-        say("\n  ".join([printable(tool.name, 60), *map(printable, tool.reasons)]))
+        say("\n  ".join([one_line(tool.name, 60), *map(one_line, tool.reasons)]))

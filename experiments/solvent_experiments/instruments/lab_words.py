@@ -49,7 +49,7 @@ from solvent.lab.words.measured import (
 from solvent.lab.words.rows import WORDINGS, finding_row
 from solvent.lab.words.sentences import lab_sentences
 from solvent.lab.words.tool_log import Plate, tool_calls
-from solvent_experiments.instruments.terminal import show_table
+from solvent_experiments.console import show_table
 from solvent_experiments.table import Table
 
 __all__ = [

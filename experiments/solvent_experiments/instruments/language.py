@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from solvent_experiments.console import complain, say
-from solvent_experiments.instruments.options import Env, Quiet
+from solvent_experiments.options import Env, Quiet
 
 
 def llm(
@@ -68,7 +68,7 @@ def serve(
     ] = 64,
     idle: Annotated[
         float,
-        typer.Option(min=1.0, max=86_400.0, help="Seconds without a call that end a session, over HTTP."),
+        typer.Option(min=1.0, max=86_400.0, help="Seconds without a request that end a session, over HTTP."),
     ] = 1800.0,
 ) -> None:
     """Serve the lab to language models, as tools of the Model Context Protocol.
@@ -88,9 +88,7 @@ def serve(
 
     environment_params(env)
     listening = listen(host, port) if http else None
-    server = lab_server(
-        env, beliefs=beliefs == "shown", explanation=explanation, salt=salt, idle=idle if http else None
-    )
+    server = lab_server(env, beliefs=beliefs == "shown", explanation=explanation, salt=salt)
     if listening is None:
         if sys.stdin.isatty():
             complain(
@@ -103,4 +101,4 @@ def serve(
     url = f"http://{f'[{address}]' if ':' in address else address}:{bound}/mcp"
     say(f"{env} is served at {url}; Ctrl-C ends it. Next: `solvent tools {url}`")
     sys.stdout.flush()
-    serve_http(server, listening, sessions=sessions)
+    serve_http(server, listening, sessions=sessions, idle=idle)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from solvent_experiments.console import say, suggest
-from solvent_experiments.instruments.terminal import show_table
+from solvent_experiments.console import say, show_table, suggest
 from solvent_experiments.table import Table
 
 if TYPE_CHECKING:

@@ -9,16 +9,8 @@ from typing import Annotated
 import typer
 
 from solvent_experiments.console import new_console, say, suggest
-from solvent_experiments.instruments.options import Quiet
+from solvent_experiments.options import Fresh, Jobs, Quiet, Seeds
 
-Seeds = Annotated[
-    str | None,
-    typer.Option(help="Training seeds in place of the config's: `0,1,2` or `0-4`.", show_default=False),
-]
-Jobs = Annotated[
-    int | None, typer.Option(min=1, help="Agents at a time.  [default: one per core]", show_default=False)
-]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Move existing runs aside and start over.")]
 RUNS = Path("runs") / "studies"
 
 app = typer.Typer(
