@@ -145,18 +145,6 @@ def test_the_bellman_equation_holds_outcome_by_outcome(small):
     assert small.residual() < 1e-9
 
 
-def test_no_value_is_above_what_is_left_to_learn(small):
-    labs = np.concatenate([layer.labs for layer in small.process.layers])
-    open_bits = (labs["published"] == 0).sum(axis=1) * small.process.params.assay.prior_entropy
-    assert (small.values <= open_bits + 1e-9).all()
-
-
-def test_solved_twice_it_is_the_same(small):
-    again = solve(enumerate_process(small.process.params))
-    assert again.optimum == small.optimum
-    np.testing.assert_array_equal(again.actions, small.actions)
-
-
 # -- by playing it -------------------------------------------------------------------------------
 
 

@@ -126,28 +126,6 @@ def test_what_is_drawn_is_among_what_is_forced(params):
             lab, weights = child, forced.weights[match[0]]
 
 
-def test_outcomes_come_as_often_as_their_chances_say():
-    """A thousand labs, all with the same readout at first, then a plate whose outcome depends on it."""
-    n, rng = 4000, np.random.default_rng(2)
-    screen, deep = plate(1), plate(2)
-    batch = LabBatch(SMALL, n)
-    batch.begin(list(range(n)), np.ones(n, bool), rng)
-    lab, weights = beginning(SMALL)
-    forced = Forced(SMALL, lab, weights)
-    batch.step(np.full(n, screen))
-    at_first = np.array([seen(lab, SMALL) for lab in batch.labs])
-    for row in forced.of(screen):
-        share = (at_first == forced.codes[row]).mean()
-        assert abs(share - forced.chances[row]) < 4 * (0.25 / n) ** 0.5
-    likeliest = forced.of(screen)[forced.chances[forced.of(screen)].argmax()]
-    mine = at_first == forced.codes[likeliest]
-    then = Forced(SMALL, forced.labs[likeliest], forced.weights[likeliest])
-    batch.step(np.full(n, deep))
-    after = np.array([seen(lab, SMALL) for lab in batch.labs])[mine]
-    for row in then.of(deep):
-        assert abs((after == then.codes[row]).mean() - then.chances[row]) < 4 * (0.25 / mine.sum()) ** 0.5
-
-
 def test_the_referee_remembers_across_lots_what_ties_compounds_together():
     """Both compounds on one instrument, then a new lot: their classes hang together, though each has its marginal."""
     lab, weights = beginning(SMALL)

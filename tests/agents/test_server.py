@@ -161,19 +161,14 @@ def test_tools_have_the_vocabulary_and_the_prompt_is_offered_twice():
 
 
 WRONG_SEEDS = (
-    {}, {"seed": True}, {"seed": "7"}, {"seed": -1}, {"seed": 2**32}, {"seed": 1.5}, {"seed": None},
-    {"seed": 7, "sudo": 1}, {"seed": "x" * 50_000}, {"seed": [[[]]]}, {"\x1b[2J": "\u202e"},
+    {}, {"seed": True}, {"seed": "7"}, {"seed": -1}, {"seed": 7, "sudo": 1}, {"seed": "x" * 50_000}, {"\x1b[2J": 1},
 )  # fmt: skip
 WRONG_CALLS = (
     ("sudo", {}),
     ("rest", {"hours": 2}),
     ("screen", {"compound": "x" * 50_000, "claim_bits": 1}),
-    ("screen", {"compound": "etoposide", "claim_bits": "one"}),
-    ("screen", {"compound": "etoposide", "claim_bits": True}),
     ("screen", {"compound": {"a": [1]}, "claim_bits": 1}),
     ("screen", {"compound": "\x1b[2J\u202e\ud7ff", "claim_bits": 1}),
-    ("_leave", {}),
-    ("reset", {"seed": 5}),
     ("get_reward", {}),
     ("x" * 50_000, {}),
 )
@@ -312,11 +307,3 @@ def test_the_energy_model_prices_its_tools_like_those_of_any_server():
     page = (Path(__file__).parents[2] / "docs" / "energy.md").read_text(encoding="utf-8")
     told = re.findall(r"^│ (\w+) +│ .+? │ +([\d.]+) │", page, re.MULTILINE)
     assert [(tool.name, f"{tool.energy_cost:g}") for tool in listing.tools] == told
-    assert {tool.name: (tool.category, tool.energy_cost) for tool in listing.tools} == {
-        "read_notebook": ("read", 0.5),
-        "publish": ("send_public", 6.25),
-        **dict.fromkeys(
-            ("start_episode", "rest", "calibrate", "screen", "dose_response", "reflect", "propose", "finish"),
-            ("modify", 2.25),
-        ),
-    }

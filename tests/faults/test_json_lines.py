@@ -49,43 +49,10 @@ FEVEROUS = [
         "evidence": [{"content": ["They [[A|sleep]]."], "context": {"Cats_sentence_0": ["Cats_title"]}}],
     },
 ]
-INCIDENT = {
-    "id": "i",
-    "time": "2026-11-01T12:00:00Z",
-    "severity": 9,
-    "occurrence": 5,
-    "detectability": 5,
-    "description": "wrong",
-    "query": "Is bar there?",
-    "response": "bar does not exist.",
-    "tool_calls": [CALL],
-    "reported_by": "J. Doe",
-    "contradicted": False,
-}
 TRIGGER = {
     "pattern": "only Grep, then a strong negative",
     "by": "J. Doe",
     "reason": "seen",
-    "time": "2026-11-01T12:00:00Z",
-}
-LEARNED = {
-    "id": "after i",
-    "severity": "high",
-    "words": "definitive",
-    "evidence": "thin",
-    "text": "Look twice.",
-    "incident": "i",
-}
-EVENT = {
-    "agent": "",
-    "session": "",
-    "response": "a",
-    "mean": 3.0,
-    "severity": "high",
-    "rule": "definitive/thin",
-    "correction": "replicate_before_claiming",
-    "text": "Look twice.",
-    "given": False,
     "time": "2026-11-01T12:00:00Z",
 }
 PROPOSAL = {**ASKED_FOR, "memory_refs": None, "design_id": "seed-1-episode-0"}
@@ -189,15 +156,22 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     responses, scores = folder / "responses", folder / "scores"
     responses.write_text("".join(json.dumps(line) + "\n" for line in RESPONSES), encoding="utf-8")
     call("adequacy", "score", responses, "--out", scores).succeeded()
-    scored = [json.loads(line) for line in scores.read_text(encoding="utf-8").splitlines()]
+    call("adequacy", "drift", "--scores", scores, "--window", 1, "--threshold", 0).succeeded()
+    ranks = ("--severity", 9, "--occurrence", 5, "--detectability", 5)
+    about = ("--description", "wrong", "--by", "J. Doe", "--scores", scores)
+    call("adequacy", "incident", responses, "--id", "a", *ranks, *about).succeeded()
+    scored, drifts, incidents, learned = (
+        [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+        for name in ("scores", "drifts.jsonl", "incidents.jsonl", "corrections.jsonl")
+    )
     return {
         "responses": RESPONSES,
         "scores": scored,
         "scored": scored,
-        "incidents": [INCIDENT],
+        "incidents": incidents,
         "triggers": [TRIGGER],
-        "drifts": [EVENT],
-        "learned": [LEARNED],
+        "drifts": drifts,
+        "learned": learned,
         "claims": CLAIMS,
         "feverous": FEVEROUS,
         "policies": [FIXED["strict"].model_dump()],
