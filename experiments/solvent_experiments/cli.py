@@ -350,12 +350,6 @@ def leaderboard(
     env: Annotated[
         str | None, typer.Option(help="Only this level, without commands.", show_default=False)
     ] = None,
-    into: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.md", help="Write the table between the markers of this file.", show_default=False
-        ),
-    ] = None,
 ) -> None:
     """Compare the agents of finished runs on all levels, each scored against the honest script of its run.
 
@@ -365,25 +359,18 @@ def leaderboard(
 
     - `solvent leaderboard runs/debt runs/lab --format json > docs/results/leaderboard.json`
 
-    - `solvent leaderboard docs/results/leaderboard.json --env Solvent/Debt-v0 --into README.md`
+    - `solvent leaderboard docs/results/leaderboard.json --env Solvent/Debt-v0 --format markdown`
     """
-    from solvent_experiments.leaderboard import (
-        leaderboard_markdown,
-        leaderboard_table,
-        read_entries,
-        write_between,
-    )
+    from solvent_experiments.leaderboard import leaderboard_markdown, leaderboard_table, read_entries
 
     entries = read_entries(runs)
-    markdown = leaderboard_markdown(entries) if env is None else leaderboard_table(entries, env).markdown()
-    if into is not None:
-        write_between(into, markdown)
-        say(str(into))
-    elif form == "terminal":
+    if form == "terminal":
         new_console().print(leaderboard_table(entries, env).terminal())
-        suggest("`--format json` keeps the numbers, `--into README.md` writes the table into a page.")
+        suggest("`--format json` keeps the numbers, `--format markdown` makes the table of a page.")
+    elif form == "json":
+        say(json.dumps(entries, indent=2))
     else:
-        say(json.dumps(entries, indent=2) if form == "json" else markdown)
+        say(leaderboard_markdown(entries) if env is None else leaderboard_table(entries, env).markdown())
 
 
 @app.command()

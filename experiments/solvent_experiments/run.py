@@ -45,7 +45,6 @@ from solvent_experiments.summary import read_rows, result_tables, summary, write
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 REPORT_EVERY = 0.2
 """Seconds between a unit's reports."""
-FIRST_FIGURE = "episode"
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error
@@ -149,21 +148,6 @@ def one_thread_each() -> None:
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
 
 
-def searches(unit: Unit) -> bool:
-    """Return whether a unit's agent searches before it acts, and so plays fewer episodes."""
-    from solvent_agents import PLAYERS
-
-    return unit.seed is None and hasattr(PLAYERS.get(unit.agent), "labs_at_once")
-
-
-def in_order(left: Sequence[Unit], jobs: int) -> tuple[list[Unit], list[Unit]]:
-    """Return the units to begin with, as many trainings as run at a time and the quick scripts, and the others."""
-    learners = [unit for unit in left if unit.seed is not None]
-    slow = [unit for unit in left if searches(unit)]
-    quick = [unit for unit in left if unit.seed is None and unit not in slow]
-    return learners[:jobs] + quick, learners[jobs:] + slow
-
-
 class _Session:
     """The unfinished units of a run, executed by a pool."""
 
@@ -173,9 +157,7 @@ class _Session:
     ) -> None:  # fmt: skip
         self._experiment, self._folder = experiment, folder
         self._pool, self._shown, self._stop = pool, shown, stop
-        self._first, later = in_order(left, pool.jobs)
-        self._units = self._first + later
-        self._ended: list[Unit] = []
+        self._units, self._ended = left, 0
         self._failures: dict[str, str] = {}
 
     def work(self) -> None:
@@ -212,25 +194,9 @@ class _Session:
         else:
             if times is None:
                 return
-            self._ended.append(unit)
+            self._ended += 1
             taken = ", ".join(f"{stage} in {span(seconds)}" for stage, seconds in times.items())
-            self._shown.say(f"{unit.label}: {taken} ({len(self._ended)} of {len(self._units)} agents)")
-            if unit in self._first:
-                self._first.remove(unit)
-                if not self._first and len(self._units) > len(self._ended):
-                    self._draw_first()
-
-    def _draw_first(self) -> None:
-        """Draw a figure of the finished units, so that there is something to look at while the others run."""
-        from solvent_experiments.figures.drawing import draw
-
-        done = [unit for unit in self._folder.units(self._experiment) if unit.episodes.exists()]
-        try:
-            join(self._experiment, self._folder, done)
-            (first,) = draw(self._folder, [FIRST_FIGURE])
-            self._shown.say(f"first figure, while the others run: {first}")
-        except Exception as error:  # an early figure must not stop the trainings
-            self._shown.say(f"no first figure: {error}")
+            self._shown.say(f"{unit.label}: {taken} ({self._ended} of {len(self._units)} agents)")
 
 
 @contextlib.contextmanager

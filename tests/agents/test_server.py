@@ -224,16 +224,6 @@ def test_leaving_early_settles_the_debt_and_a_session_has_so_many_calls(tiny):
     assert asks(tiny[0], read_for_ever) == f"This session has used its {MOST_TURNS} calls. {desk._over()}"
 
 
-def test_sessions_are_limited_and_idle_ones_make_room():
-    async def crowd(url):
-        codes = [await opening(url) for _ in range(2)]  # of clients that never come back
-        await anyio.sleep(3.0)
-        return [*codes, await opening(url)]
-
-    with served("--env", "Solvent/Tiny-v0", "--sessions", 1, "--idle", 1) as (url, _):
-        assert anyio.run(crowd, url) == [200, 503, 200]
-
-
 OPENING = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -298,7 +288,6 @@ def test_what_can_not_be_served_is_one_line():
         call("serve", "--http", "--port", port).refused(f"can't listen on 127.0.0.1, port {port} (")
     call("serve", "--http", "--host", "nobody.invalid").refused("can't listen on nobody.invalid, port 8000")
     call("serve", "--beliefs", "some").refused("'shown', 'hidden'")
-    call("serve", "--http", "--idle", 0).refused("idle")
 
 
 def test_the_energy_model_prices_its_tools_like_those_of_any_server():

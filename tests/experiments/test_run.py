@@ -13,7 +13,7 @@ import yaml
 
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, load_experiment
 from solvent_experiments.folder import NO_SEED, RunFolder, differences, read_parquet
-from solvent_experiments.run import BrokenRunError, in_order, run_experiment
+from solvent_experiments.run import BrokenRunError, run_experiment
 from tests.commands import Launch, call
 from tests.runs import CONFIGS, SMOKE, Runs, lines_of, results
 
@@ -174,14 +174,3 @@ def test_training_seeds_may_be_added(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="seeds: "):
         folder.prepare(one)
     assert list(differences({"a": {"b": 1}}, {"a": {"b": 2}})) == ["a.b: 1 there, 2 here"]
-
-
-def test_first_come_as_many_trainings_as_run_at_a_time() -> None:
-    folder = RunFolder(Path("x"))
-    units = [
-        *(folder.unit("ppo", seed) for seed in range(3)),
-        *map(folder.unit, ("honest", "planner", "random")),
-    ]
-    first, later = in_order(units, 2)
-    assert [unit.label for unit in first] == ["ppo seed 0", "ppo seed 1", "honest", "random"]
-    assert [unit.label for unit in later] == ["ppo seed 2", "planner"]

@@ -12,12 +12,7 @@ import pytest
 from solvent import preset
 from solvent_experiments.config import ConfigError
 from solvent_experiments.folder import Columns, RunFolder
-from solvent_experiments.leaderboard import (
-    leaderboard_markdown,
-    leaderboard_table,
-    read_entries,
-    write_between,
-)
+from solvent_experiments.leaderboard import leaderboard_markdown, leaderboard_table, read_entries
 from solvent_experiments.statistics import Interval
 from solvent_experiments.summary import read_rows, result_tables, summary
 from solvent_experiments.table import Table
@@ -83,16 +78,6 @@ def test_leaderboard_of_kept_results_is_that_of_the_readme() -> None:
     page = leaderboard_markdown(read_entries([KEPT]))
     assert table in page
     assert page in (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
-
-
-def test_leaderboard_is_written_between_markers(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("before\n<!-- leaderboard -->\nold\n<!-- /leaderboard -->\nafter\n")
-    write_between(page, "new")
-    assert page.read_text() == "before\n<!-- leaderboard -->\n\nnew\n\n<!-- /leaderboard -->\nafter\n"
-    page.write_text("no markers")
-    with pytest.raises(ConfigError, match="lacks the markers"):
-        write_between(page, "new")
 
 
 def without_honest(run: RunFolder, to: Path) -> Path:

@@ -47,6 +47,7 @@ __all__ = ["MOST_BYTES", "lab_server", "listen", "serve_http", "serve_stdio", "w
 
 MOST_BYTES = 65_536
 """Bytes of a request over HTTP; a call takes some 200."""
+MOST_SESSIONS = 64
 STOPPED = 130
 """Exit code after Ctrl-C."""
 _MOST_SEED = 2**32 - 1
@@ -162,8 +163,8 @@ def serve_stdio(server: Server[Any]) -> None:
     anyio.run(serve)
 
 
-def serve_http(server: Server[Any], listening: socket.socket, *, sessions: int, idle: float) -> None:
-    """Serve sessions at ``/mcp`` over streamable HTTP until Ctrl-C: at most so many at a time, none idle for longer.
+def serve_http(server: Server[Any], listening: socket.socket) -> None:
+    """Serve sessions at ``/mcp`` over streamable HTTP, at most ``MOST_SESSIONS`` at a time, until Ctrl-C.
 
     On a loopback address only requests for that address are answered, so that no web page reaches the server.
     """
@@ -175,8 +176,8 @@ def serve_http(server: Server[Any], listening: socket.socket, *, sessions: int, 
         allowed_origins=[f"http://{name}" for name in names],
     )
     manager = StreamableHTTPSessionManager(
-        server, json_response=True, security_settings=security, max_request_body_size=MOST_BYTES, max_sessions=sessions,
-        session_idle_timeout=idle,
+        server, json_response=True, security_settings=security, max_request_body_size=MOST_BYTES,
+        max_sessions=MOST_SESSIONS,
     )  # fmt: skip
     app = Starlette(routes=[Route("/mcp", manager.asgi_app)], lifespan=lambda _: manager.run())
     config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1, lifespan="on")

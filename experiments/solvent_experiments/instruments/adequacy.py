@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from solvent.files import LONGEST_LINE, append_records, read_records, strict_json
+from solvent.files import LONGEST_LINE, append_records, read_records
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import complain, one_line, say, show_table, suggest
 from solvent_experiments.table import Table
@@ -116,7 +116,6 @@ def judge(
     escalated: Annotated[bool, typer.Option("--escalated", help="Ask only where `score` does.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask again, whatever the cache holds.")] = False,
     timeout: Annotated[float, typer.Option(min=0.1, max=3600.0, help="Seconds for a request.")] = 30.0,
-    options: Annotated[str | None, typer.Option(metavar="JSON", help="Further fields of a request.")] = None,
     scores: Scores = SCORES,
 ) -> None:
     """Ask a language model for EpAd and SyA of each turn; append its scores beside the heuristic's.
@@ -128,8 +127,8 @@ def judge(
     from solvent.chat import ChatError, ChatSettings, EndpointError
     from solvent.files import cache_folder
 
-    key, further = os.environ.get(KEY_VARIABLE, "").strip() or None, _fields(options)
-    settings = ChatSettings(url, model, key, timeout=timeout, options=further)
+    key = os.environ.get(KEY_VARIABLE, "").strip() or None
+    settings = ChatSettings(url, model, key, timeout=timeout)
     asked = Judge(settings, cache_folder() / "judgements", fresh=fresh)
     for turn in _turns(file):
         found = _scored(turn)
@@ -294,17 +293,6 @@ def _scored(turn: Turn, triggers: Iterable[Any] = ()) -> Adequacy:
     from solvent.adequacy.patterns import triggered
 
     return triggered(triggers, turn.calls, score(turn.response, turn.calls, turn.query))
-
-
-def _fields(options: str | None) -> dict[str, Any]:
-    """Return the JSON object in ``--options``."""
-    try:
-        found = strict_json(options or "{}")
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise ConfigError(f"--options: got {options!r:.60}; allowed: a JSON object")
-    return found
 
 
 def _record(turn: Turn, found: Adequacy, **fields: Any) -> ScoreRecord:

@@ -63,13 +63,6 @@ def serve(
         str,
         typer.Option(help="Secret that makes other seeds of those that clients ask for.", show_default=False),
     ] = "",
-    sessions: Annotated[
-        int, typer.Option(min=1, max=10_000, help="Most sessions at a time, over HTTP.")
-    ] = 64,
-    idle: Annotated[
-        float,
-        typer.Option(min=1.0, max=86_400.0, help="Seconds without a request that end a session, over HTTP."),
-    ] = 1800.0,
 ) -> None:
     """Serve the lab to language models, as tools of the Model Context Protocol.
 
@@ -101,4 +94,4 @@ def serve(
     url = f"http://{f'[{address}]' if ':' in address else address}:{bound}/mcp"
     say(f"{env} is served at {url}; Ctrl-C ends it. Next: `solvent tools {url}`")
     sys.stdout.flush()
-    serve_http(server, listening, sessions=sessions, idle=idle)
+    serve_http(server, listening)
