@@ -13,7 +13,6 @@ import gymnasium
 import numpy as np
 import pytest
 import yaml
-from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import RecordEpisodeStatistics, RecordVideo
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 from gymnasium.wrappers.vector import RecordVideo as RecordVectorVideo
@@ -21,8 +20,6 @@ from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO, RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
-from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv
 
 from solvent import ENVIRONMENTS
 
@@ -71,24 +68,6 @@ def test_gymnasium_records_the_episodes_of_a_vector(env_id: str, mode: str) -> N
     assert infos["episode"]["l"].tolist() == [3, 3]
     told = infos["final_info"] if mode == "SAME_STEP" else infos
     assert told["episode_summary"]["length"].tolist() == [3, 3]
-
-
-@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
-def test_a_vector_names_its_reset_mode_where_gymnasiums_own_does(mode: AutoresetMode) -> None:
-    own = gymnasium.make_vec("Solvent/Debt-v0", 2, autoreset_mode=mode)
-    plain = gymnasium.make_vec(
-        "Solvent/Debt-v0", 2, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}
-    )
-    assert own.autoreset_mode == plain.autoreset_mode == mode
-    assert own.metadata["autoreset_mode"] == plain.metadata["autoreset_mode"]
-
-
-@pytest.mark.parametrize("env_id", ENVIRONMENTS)
-def test_stable_baselines_learns_without_any_adapter(env_id: str) -> None:
-    envs = DummyVecEnv([lambda: Monitor(gymnasium.make(env_id, params=SHORT))])
-    model = PPO("MlpPolicy", envs, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu").learn(32)
-    assert {episode["l"] for episode in model.ep_info_buffer} <= set(range(1, 19))
-    assert len(model.ep_info_buffer) >= 1
 
 
 @pytest.mark.parametrize(

@@ -55,16 +55,6 @@ def test_smoke_run_is_whole(name: str, runs: Runs) -> None:
     assert not [path for path in folder.root.rglob("*") if ".part" in path.name]
 
 
-@pytest.mark.parametrize("content", ["[]", "{", "{}", '{"finished": null}'])
-def test_a_manifest_that_says_no_end_is_unfinished(content: str, tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path)
-    folder.config.write_text("name: x", encoding="utf-8")
-    folder.manifest.write_text(content, encoding="utf-8")
-    assert not folder.finished
-    with pytest.raises(ConfigError, match=r"unfinished; allowed|broken JSON"):
-        folder.read_manifest()
-
-
 def test_ledger_has_the_refusals_of_the_traced_episodes(smoke_run: RunFolder) -> None:
     unit = smoke_run.unit("random")
     events = lines_of(unit.folder / "epistemic_refusals.jsonl")
