@@ -56,9 +56,7 @@ for name, group in {
 for command in (tools, explain, llm, serve, desk):
     app.command()(command)
 
-Runs = Annotated[
-    list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs.", show_default=False)
-]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs.")]
 debugging = False
 
 
@@ -84,14 +82,10 @@ def options(
 
 @app.command()
 def run(
-    config: Annotated[
-        Path, typer.Argument(metavar="CONFIG", help="YAML file of the experiment.", show_default=False)
-    ],
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="YAML file of the experiment.")],
     seeds: Seeds = None,
     jobs: Jobs = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder to write.  [default: runs/NAME]", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write.  [default: runs/NAME]")] = None,
     backend: Annotated[
         Literal["processes", "ray"], typer.Option(help="Processes of this machine, or a Ray cluster.")
     ] = "processes",
@@ -100,7 +94,6 @@ def run(
         typer.Option(
             metavar="HOST:PORT",
             help="Ray cluster to use, or `auto` for the one that this machine belongs to.  [default: start one here]",
-            show_default=False,
         ),
     ] = None,
     quiet: Quiet = False,
@@ -165,7 +158,6 @@ def evaluate(
             metavar="AGENT...",
             help="Names of scripted agents, classes (my_module:MyAgent), paths of trained policies "
             "(policy.safetensors), or names of shipped ones (ppo:Solvent/Tiny-v0).",
-            show_default=False,
         ),
     ],
     env: Env = "Solvent/Debt-v0",
@@ -219,9 +211,7 @@ def play(
     env: Env = "Solvent/Debt-v0",
     agent: Annotated[
         str | None,
-        typer.Option(
-            help="Watch this agent (name, class or path of a policy) instead of playing.", show_default=False
-        ),
+        typer.Option(help="Watch this agent (name, class or path of a policy) instead of playing."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the lab.")] = 0,
     delay: Annotated[
@@ -246,9 +236,7 @@ def play(
 @app.command()
 def solve(
     env: Env = "Solvent/Tiny-v0",
-    out: Annotated[
-        Path | None, typer.Option(help="Folder to write policy and values to.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write policy and values to.")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Solve a small lab exactly: the best expected return of any policy that doesn't know the truth.
@@ -289,7 +277,6 @@ def report(
         typer.Option(
             metavar="FILE.html",
             help="The page.  [default: report.html in the run's folder; of several runs, here]",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -312,13 +299,8 @@ def report(
 
 @app.command()
 def compare(
-    first: Annotated[
-        Path, typer.Argument(metavar="A", help="An agent's folder in a run, or a run.", show_default=False)
-    ],
-    second: Annotated[
-        Path,
-        typer.Argument(metavar="B", help="What to compare it with, of the same kind.", show_default=False),
-    ],
+    first: Annotated[Path, typer.Argument(metavar="A", help="An agent's folder in a run, or a run.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="What to compare it with, of the same kind.")],
 ) -> None:
     """Compare two agents on the episodes that both played, in pairs; of two runs, their common agents.
 
@@ -341,15 +323,12 @@ def leaderboard(
         typer.Argument(
             metavar="RUN...",
             help="Folders of finished runs, each with `honest` among its agents, or a leaderboard's JSON.",
-            show_default=False,
         ),
     ],
     form: Annotated[
         Literal["terminal", "markdown", "json"], typer.Option("--format", help="Form of the table.")
     ] = "terminal",
-    env: Annotated[
-        str | None, typer.Option(help="Only this level, without commands.", show_default=False)
-    ] = None,
+    env: Annotated[str | None, typer.Option(help="Only this level, without commands.")] = None,
 ) -> None:
     """Compare the agents of finished runs on all levels, each scored against the honest script of its run.
 

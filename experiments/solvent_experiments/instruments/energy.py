@@ -20,9 +20,7 @@ def tools(
     servers: Annotated[
         list[str],
         typer.Argument(
-            metavar="SERVER...",
-            help="URL of a server, or the command line that runs one, in quotes.",
-            show_default=False,
+            metavar="SERVER...", help="URL of a server, or the command line that runs one, in quotes."
         ),
     ],
     timeout: Annotated[
@@ -34,10 +32,7 @@ def tools(
     ] = False,
     stderr: Annotated[bool, typer.Option("--stderr", help="Show what the servers print on stderr.")] = False,
     store: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH|URL", help="Enter tools and prices in a store of costs.", show_default=False
-        ),
+        str | None, typer.Option(metavar="PATH|URL", help="Enter tools and prices in a store of costs.")
     ] = None,
 ) -> None:
     """Price the tools of servers of the Model Context Protocol.

@@ -13,12 +13,9 @@ from solvent_experiments.options import Env, Quiet
 
 
 def llm(
-    logs: Annotated[
-        list[Path], typer.Argument(metavar="LOG...", help="Logs of `inspect eval`.", show_default=False)
-    ],
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Logs of `inspect eval`.")],
     agents: Annotated[
-        str,
-        typer.Option(help="Agents that play the same episodes: `honest,my_module:MyAgent`."),
+        str, typer.Option(help="Agents that play the same episodes: `honest,my_module:MyAgent`.")
     ] = "honest,surfer,max_claimer,zero_claimer",
     out: Annotated[Path, typer.Option(help="Folder to write; its name is the run's.")] = Path("runs/llm"),
     quiet: Quiet = False,
@@ -60,8 +57,7 @@ def serve(
     ] = "shown",
     explanation: Annotated[bool, typer.Option(help="Tell the reasons behind energy costs.")] = True,
     salt: Annotated[
-        str,
-        typer.Option(help="Secret that makes other seeds of those that clients ask for.", show_default=False),
+        str, typer.Option(help="Secret that makes other seeds of those that clients ask for.")
     ] = "",
 ) -> None:
     """Serve the lab to language models, as tools of the Model Context Protocol.

@@ -25,7 +25,7 @@ app = typer.Typer(
 """,
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a study.", show_default=False)]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a study.")]
 Runs = Annotated[Path, typer.Option("--runs", help="Folder of the runs.")]
 
 
@@ -74,8 +74,7 @@ def show(
     name: Name,
     runs: Runs = RUNS,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write NAME.json and NAME.png there.", show_default=False),
+        Path | None, typer.Option(metavar="DIR", help="Write NAME.json and NAME.png there.")
     ] = None,
 ) -> None:
     """Show what a study found, from the tables of its runs.
