@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from solvent import LabParams
-from solvent_agents.agent import Actions, Observations
+from solvent_agents.agent import Actions
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, LanguageModel, require_runnable
 from solvent_experiments.folder import Columns
 
@@ -139,7 +138,7 @@ class Recorded:
             self._rows[: len(taken), row] = taken
         self._step = -1
 
-    def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
+    def act(self, *_: Any) -> Actions:
         """Return the next action of each lab."""
         self._step += 1
         actions: Actions = self._rows[self._step]
