@@ -306,7 +306,7 @@ def build(
     from solvent_experiments.config import environment_params, read_yaml
     from solvent_experiments.instruments.lab_words import build_words
 
-    given = {"env": "Solvent/Gate-v0"} if config is None else read_yaml(config)
+    given: dict[str, Any] = {"env": "Solvent/Gate-v0"} if config is None else read_yaml(config)
     lab = environment_params(str(given.get("env", "Solvent/Debt-v0")), given.get("params"))
     build_words(lab, catalogue, out)
     suggest(f"a config with `params: {{gate: {{tables: {out / 'measured.npz'}}}}}` plays with them.")
