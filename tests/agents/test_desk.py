@@ -10,7 +10,7 @@ import pytest
 from solvent import ENVIRONMENTS, preset
 from solvent.lab.actions import action_table
 from solvent_agents import PLAYERS, episodes
-from solvent_agents.language.calls import call_of, salted
+from solvent_agents.language.calls import call_of
 from solvent_agents.language.desk import MOST_INVALID, Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
@@ -108,13 +108,6 @@ def test_a_stated_belief_is_recorded_and_changes_nothing():
         texts.append(use(desk, "screen", {"compound": "CCCP", "claim_bits": 1, **more}))
         assert desk._calls[0].arguments == {"compound": "CCCP", "claim_bits": 1, **more}
     assert texts[0] == texts[1]
-
-
-def test_a_salt_makes_other_seeds_and_none_makes_the_same():
-    assert [salted("", seed) for seed in range(3)] == [0, 1, 2]
-    assert salted("a", 0) == salted("a", 0) != salted("b", 0)
-    assert len({salted("a", seed) for seed in range(1000)}) == 1000
-    assert max(salted("a", seed) for seed in range(1000)) < 2**32
 
 
 def test_too_many_invalid_calls_end_the_episode_and_leaving_is_no_way_out():

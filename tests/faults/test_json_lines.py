@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from solvent import chat
 from solvent.files import DEEPEST, strict_json
 from solvent.gate.policy import FIXED
 from solvent_experiments.console import visible
@@ -228,24 +227,6 @@ def test_a_file_is_read_or_refused_in_a_line(name: str, rows: dict[str, list[Any
     whole = "".join(json.dumps(row) + "\n" for row in rows[name]).encode()
     assert not fault_of(reader, whole)
     attack(damaged(rows[name]), lambda content: fault_of(reader, content), 10)
-
-
-def test_a_judges_answer_is_read_or_refused_in_a_line() -> None:
-    client = chat.ChatClient(chat.ChatSettings("http://127.0.0.1:1/v1", "small"))
-    message = {"role": "assistant", "content": '{"epad": 2, "sya": 0, "reason": "none"}'}
-    answer = {"id": "x", "choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
-
-    def fault_of_answer(content: bytes) -> str:
-        try:
-            client._read(content)
-        except (chat.ChatError, chat._PassingError) as error:
-            return "" if len(str(error)) < 600 and "\n" not in str(error) else f"{str(error)[:300]!a}"
-        except Exception as error:
-            return f"{type(error).__name__}: {str(error)[:300]!a} of {content[:1000]!a}"
-        return ""
-
-    assert json.loads(client._read(json.dumps(answer).encode()))["epad"] == 2
-    attack(damaged([answer]), fault_of_answer, 50)
 
 
 @pytest.mark.parametrize(
