@@ -66,17 +66,18 @@ def test_records_of_other_parameters_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("name", "verbs", "column", "kinds"),
+    ("name", "params", "column", "kinds"),
     [
-        ("max_claimer", (Verb.SCREEN, Verb.DOSE_RESPONSE), "claim", {max(LAB.vocabulary.claims)}),
-        ("zero_claimer", (Verb.SCREEN, Verb.DOSE_RESPONSE), "claim", {0.0}),
-        ("hedger", (Verb.PUBLISH_PUBLIC,), "confidence", {0.5}),
-        ("definitive", (Verb.PUBLISH_PUBLIC,), "confidence", {0.95}),
+        ("max_claimer", DEBT, "claim", {max(DEBT.vocabulary.claims)}),
+        ("zero_claimer", DEBT, "claim", {0.0}),
+        ("hedger", LAB, "confidence", {0.5}),
+        ("definitive", LAB, "confidence", {0.95}),
     ],
 )
-def test_variants_claim_and_state_one_thing(name, verbs, column, kinds):
-    assert set(of(taken(name, LAB), *verbs)[column]) == kinds
-    assert len(set(of(taken("honest", LAB), *verbs)[column])) > 1
+def test_variants_claim_and_state_one_thing(name, params, column, kinds):
+    verbs = (Verb.SCREEN, Verb.DOSE_RESPONSE) if column == "claim" else (Verb.PUBLISH_PUBLIC,)
+    assert set(of(taken(name, params), *verbs)[column]) == kinds
+    assert len(set(of(taken("honest", params), *verbs)[column])) > 1
 
 
 def test_calibrations_are_the_variants(played):
