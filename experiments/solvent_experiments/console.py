@@ -1,4 +1,4 @@
-"""What commands print: text made safe for a terminal, errors in one line, tables, progress, and the next step."""
+"""What commands print: text made safe for a terminal, errors in one line, progress, and the next step."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from solvent_experiments.table import Table
 
 LONGEST = 1000
 KEPT = 700
@@ -61,12 +59,6 @@ def new_console(*, stderr: bool = False, least: int = 120) -> Console:
     return (
         console if console.is_terminal else kind(stderr=stderr, markup=False, width=max(console.width, least))
     )
-
-
-def show_table(table: Table, *, framed: bool = False, least: int = 160) -> None:
-    """Print a table; outside a terminal it is at least ``least`` characters wide."""
-    spaced: dict[str, Any] = {} if framed else {"show_edge": True, "padding": (0, 1)}
-    new_console(least=least).print(table.terminal(framed=framed, **spaced), highlight=False)
 
 
 @functools.cache

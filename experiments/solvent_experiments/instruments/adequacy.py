@@ -13,8 +13,8 @@ import typer
 
 from solvent.files import LONGEST_LINE, append_records, read_records
 from solvent_experiments.config import ConfigError
-from solvent_experiments.console import complain, one_line, say, show_table, suggest
-from solvent_experiments.table import Table
+from solvent_experiments.console import complain, one_line, say, suggest
+from solvent_experiments.table import Table, show_table
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

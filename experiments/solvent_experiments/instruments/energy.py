@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from solvent_experiments.console import complain, new_console, one_line, say, show_table, suggest
+from solvent_experiments.console import complain, new_console, one_line, say, suggest
 from solvent_experiments.options import Env
-from solvent_experiments.table import Table
+from solvent_experiments.table import Table, show_table
 
 if TYPE_CHECKING:
     from solvent_experiments.instruments.tool_servers import Listing

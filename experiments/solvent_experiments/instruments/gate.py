@@ -13,9 +13,9 @@ import typer
 
 from solvent.files import append_records, write_atomically, write_json
 from solvent_experiments.config import ConfigError
-from solvent_experiments.console import Progress, new_console, one_line, say, show_table, suggest
+from solvent_experiments.console import Progress, new_console, one_line, say, suggest
 from solvent_experiments.options import Quiet
-from solvent_experiments.table import Table
+from solvent_experiments.table import Table, show_table
 
 if TYPE_CHECKING:
     from solvent.gate.data import Sample

@@ -49,8 +49,7 @@ from solvent.lab.words.measured import (
 from solvent.lab.words.rows import WORDINGS, finding_row
 from solvent.lab.words.sentences import lab_sentences
 from solvent.lab.words.tool_log import Plate, tool_calls
-from solvent_experiments.console import show_table
-from solvent_experiments.table import Table
+from solvent_experiments.table import Table, show_table
 
 __all__ = [
     "KINDS", "Claimed", "acceptance_by_kind", "build_words", "domain_pages", "domain_sample",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from solvent_experiments.console import say, show_table, suggest
-from solvent_experiments.table import Table
+from solvent_experiments.console import say, suggest
+from solvent_experiments.table import Table, show_table
 
 if TYPE_CHECKING:
     from solvent.energy.store import CostStore
