@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +27,13 @@ AGENTS = ("ppo", "honest", "max_claimer", "insister")
 SHOWN = ("published_bits", "debt", "debt_added", "refusals_by_debt", "accepted", "wrong", "return")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Play, keep the curves and draw them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.headline", description=__doc__)
     parser.add_argument("--episodes", type=int, default=1000, help="episodes per agent, from seed 10,000")
     parser.add_argument("--draw", action="store_true", help="only draw what is kept")
     parser.add_argument("--arms", type=Path, metavar="FOLDER", help="the arms of the study predictions")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     if not options.draw:
         about = machine()

@@ -34,7 +34,7 @@ FRESH = 500_000
 """First seed of the labs on which the result is judged; the search plays labs from seed 1,000."""
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Search and print what was found."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.search", description=__doc__)
     levels = [name.removeprefix("Solvent/").removesuffix("-v0") for name in ENVIRONMENTS]
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--script", choices=list(VARIANTS), default="honest")
     parser.add_argument("--labs", type=int, default=400, help="labs per generation and level")
     parser.add_argument("--generations", type=int, default=30)
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     labs = [preset(ENVIRONMENTS[f"Solvent/{level}-v0"]["preset"]) for level in options.level]
     start = constants_for(labs[0], options.script)
     search = cma.CMAEvolutionStrategy(written(start), 0.25, {"popsize": 12, "seed": 1, "verbose": -9})

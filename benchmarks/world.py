@@ -12,7 +12,6 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,23 +33,18 @@ COLUMNS = ("accepted", "wrong", "debt_added", "calibrations", "refusals_by_debt"
 SHOWN = ("debt_added", "refusals_by_debt")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Play, print the tables, and write them to a file if asked."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.world", description=__doc__)
     parser.add_argument("--labs", type=int, default=2000, help="labs per script and level")
     parser.add_argument("--level", nargs="+", choices=list(ENVIRONMENTS), default=list(ENVIRONMENTS))
-    parser.add_argument("--script", nargs="+", choices=list(AGENTS), default=list(AGENTS))
-    parser.add_argument(
-        "--params", type=json.loads, default={}, help="changes to the rules, such as '{\"debt\": {}}'"
-    )
     parser.add_argument("--tables", type=Path, metavar="FOLDER", help="also write each table there")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the numbers there")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     found = {}
     for env_id in options.level:
-        params = LabParams.from_mapping(options.params, base=preset(ENVIRONMENTS[env_id]["preset"]))
-        left_out = set() if params.energy.enabled else WITH_ENERGY
-        names = dict.fromkeys(["honest", *(name for name in options.script if name not in left_out)])
+        params = preset(ENVIRONMENTS[env_id]["preset"])
+        names = [name for name in AGENTS if params.energy.enabled or name not in WITH_ENERGY]
         found[env_id] = {name: measured(params, name, options.labs) for name in names}
         level = env_id.removeprefix("Solvent/").removesuffix("-v0")
         text = table(found[env_id])
@@ -63,9 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         (options.tables / "world_mechanisms.md").write_text(text + "\n", encoding="utf-8")
     if options.json is not None:
         about = machine()
-        command = shlex.join(["python", "-m", "benchmarks.world", *(arguments or sys.argv[1:])])
+        command = shlex.join(["python", "-m", "benchmarks.world", *sys.argv[1:]])
         report = {"command": command, "finished": about["date"]}
-        report |= {"machine": about, "labs": options.labs, "params": options.params, "levels": found}
+        report |= {"machine": about, "labs": options.labs, "levels": found}
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 

@@ -1,12 +1,9 @@
-"""Command lines under test: ``call`` one in this process, ``launch`` a real one, type into a real terminal."""
+"""Command lines under test: ``call`` one in this process, ``launch`` a real one."""
 
 from __future__ import annotations
 
 import io
 import os
-import pty
-import re
-import select
 import signal
 import subprocess
 import sys
@@ -26,8 +23,6 @@ PROGRAM = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
     "from solvent_experiments.__main__ import main; sys.argv[0] = 'solvent'; main()"
 )
-# The terminal becomes the command's own, so that Ctrl-C is a signal as it is for a person.
-AT_A_TERMINAL = f"import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); {PROGRAM}"
 
 
 class Ended(NamedTuple):
@@ -153,72 +148,3 @@ def wait_until(
             raise AssertionError(process.communicate())
         assert time.monotonic() < deadline, f"not met within {seconds} s"
         time.sleep(0.01)
-
-
-# ------------------------------------------------------------------------------------------ a terminal
-
-
-class Typist:
-    """A command in a terminal of its own, and somebody at the keys."""
-
-    def __init__(self, master: int, process: subprocess.Popen[bytes]) -> None:
-        self.master, self.process, self.raw = master, process, b""
-        self._told = 0
-
-    @property
-    def seen(self) -> str:
-        """All that was shown, without colours."""
-        return re.sub(r"\x1b\[[0-9;]*m", "", self.raw.decode("utf-8", "replace"))
-
-    def until(self, text: str) -> str:
-        """What was shown since the last time, up to ``text``."""
-        begun = time.monotonic()
-        while text not in self.seen[self._told :]:
-            assert time.monotonic() - begun < 60.0, self.seen[self._told :]
-            assert self._read(), self.seen[self._told :]
-        start, self._told = self._told, self.seen.index(text, self._told) + len(text)
-        return self.seen[start : self._told]
-
-    def _read(self) -> bool:
-        """Read what there is; false once the terminal has ended."""
-        if not select.select([self.master], [], [], 1.0)[0]:
-            return self.process.poll() is None
-        try:
-            data = os.read(self.master, 65536)
-        except OSError:  # how a terminal ends
-            return False
-        self.raw += data
-        return bool(data)
-
-    def type(self, keys: str) -> None:
-        """Type ``keys``."""
-        os.write(self.master, keys.encode())
-
-    def leave(self) -> int:
-        """Wait for the end; return the exit code."""
-        begun = time.monotonic()
-        while self._read():
-            assert time.monotonic() - begun < 60.0, self.seen
-        return self.process.wait(30.0)
-
-
-@contextmanager
-def terminal(*arguments: object, width: int = 100, height: int = 50) -> Iterator[Typist]:
-    """Run ``solvent`` in a terminal of that size, with somebody at the keys."""
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", AT_A_TERMINAL, *map(str, arguments)],
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": str(width), "LINES": str(height)},
-        start_new_session=True,
-    )
-    os.close(slave)
-    try:
-        yield Typist(master, process)
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-        os.close(master)

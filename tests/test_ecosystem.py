@@ -19,8 +19,6 @@ from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO, RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
-from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv
 
 from solvent import ENVIRONMENTS
 
@@ -69,14 +67,6 @@ def test_gymnasium_records_the_episodes_of_a_vector(env_id: str, mode: str) -> N
     assert infos["episode"]["l"].tolist() == [3, 3]
     told = infos["final_info"] if mode == "SAME_STEP" else infos
     assert told["episode_summary"]["length"].tolist() == [3, 3]
-
-
-@pytest.mark.parametrize("env_id", ENVIRONMENTS)
-def test_stable_baselines_learns_without_any_adapter(env_id: str) -> None:
-    envs = DummyVecEnv([lambda: Monitor(gymnasium.make(env_id, params=SHORT))])
-    model = PPO("MlpPolicy", envs, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu").learn(32)
-    assert {episode["l"] for episode in model.ep_info_buffer} <= set(range(1, 19))
-    assert len(model.ep_info_buffer) >= 1
 
 
 @pytest.mark.parametrize(

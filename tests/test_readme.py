@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from solvent_experiments.leaderboard import leaderboard_table, read_entries
+
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
@@ -40,3 +42,8 @@ def test_its_make_targets_are_there() -> None:
 def test_it_is_read_in_a_few_minutes() -> None:
     lines = [line for line in TEXT.splitlines() if not line.startswith(("|", "<!--"))]
     assert len(" ".join(lines).split()) <= 700  # besides the two tables
+
+
+def test_its_table_is_what_is_kept() -> None:
+    entries = read_entries([ROOT / "docs" / "results" / "leaderboard.json"])
+    assert leaderboard_table(entries, "Solvent/Debt-v0").markdown() in TEXT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -13,11 +14,13 @@ from solvent_agents.planning.worlds import without_truth
 __all__ = [
     "Actions",
     "Agent",
+    "DrawsLots",
     "Observations",
     "ReadsNotebook",
     "TakesTime",
     "act_one",
     "show_labs",
+    "start_labs",
 ]
 
 Observations = NDArray[np.float32]
@@ -60,10 +63,25 @@ class ReadsNotebook(Protocol):
 
 
 @runtime_checkable
+class DrawsLots(Protocol):
+    """An agent that makes random choices. It is told the labs' seeds, so that they don't depend on the batch."""
+
+    def start(self, lab_seeds: Sequence[int]) -> None:
+        """Begin episodes in labs with these seeds, one per row."""
+        ...
+
+
+@runtime_checkable
 class TakesTime(Protocol):
     """An agent whose decisions take long, so that small batches keep it busy."""
 
     labs_at_once: int
+
+
+def start_labs(agent: Agent, seeds: Sequence[int]) -> None:
+    """Tell an agent that draws lots the seeds of the labs whose episodes begin."""
+    if isinstance(agent, DrawsLots):
+        agent.start(seeds)
 
 
 def show_labs(agent: Agent, labs: NDArray[Any], params: LabParams) -> None:

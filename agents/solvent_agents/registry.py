@@ -13,10 +13,9 @@ from types import MappingProxyType, ModuleType
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError, nearest
 from solvent.lab.vector import LabVectorEnv
-from solvent_agents.agent import Agent, show_labs
+from solvent_agents.agent import Agent, show_labs, start_labs
 from solvent_agents.exact.exact import Exact
 from solvent_agents.planning.planner import Planner
-from solvent_agents.rollout import DrawsLots
 from solvent_agents.scripts.honest import VARIANTS, Script
 from solvent_agents.scripts.others import Calibrator, Hermit, Random, RandomMasked, Spammer
 
@@ -103,8 +102,7 @@ def try_agent(make: MakesAgent, params: LabParams) -> str:
     labs = LabVectorEnv(2, params)
     observations, infos = labs.reset(seed=[0, 1])
     try:
-        if isinstance(agent, DrawsLots):
-            agent.start([0, 1])
+        start_labs(agent, [0, 1])
         show_labs(agent, labs.batch.get_labs(), params)
         labs.step(agent.act(observations, infos["action_mask"]))
     except Exception as error:

@@ -6,9 +6,8 @@ others of their batch continue. The result does not depend on the batch's size.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from solvent.lab.settings import UNIT
 from solvent.lab.tables import tables_for
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import VERBS
-from solvent_agents.agent import Agent, show_labs
+from solvent_agents.agent import Actions, Agent, DrawsLots, show_labs, start_labs
 
 __all__ = [
     "TRACED",
@@ -29,9 +28,10 @@ __all__ = [
     "TRACED_ENERGY",
     "TRACED_GATE",
     "DrawsLots",
+    "Step",
+    "Trace",
     "episodes",
-    "generate",
-    "traced_prices",
+    "walk",
 ]
 
 TRACED = (
@@ -50,7 +50,8 @@ TRACED_ENERGY = (
 )
 """Also traced where acting costs energy: heartbeats gone by, energy left and approvals so far after the action, and of
 the action itself the hour of the day, the other fields of ``solvent.lab.state.step_fields``, and its verb. After these
-the prices of ``traced_prices``. Energies are in units."""
+``price_<verb>`` and ``fair_<verb>`` of the verbs that cost energy: base cost and hidden fair value. Energies are in
+units."""
 
 TRACED_GATE = ("verdict", "decision", "hallucination_energy", "wording")
 """Also traced, after those, where a gate judges findings: of the action's finding the verdict, the reader's decision,
@@ -60,18 +61,61 @@ TRACED_ADEQUACY = ("gate_verdict", "adequacy", "rule")
 """Also traced, last, where words are compared with their evidence: what the gate alone said of the finding, its
 score and the rule that fired."""
 
+STATE = ("wells", "debt", "published_bits", "heartbeat", "energy", "approvals")
+"""Those of the traced columns that describe the lab after an action, as prices do; the others describe the action."""
+STARTS = {
+    **dict.fromkeys(("action", "verb", "proposed_verb", "wording", "adequacy", "rule"), -1),
+    **dict.fromkeys(("verdict", "gate_verdict"), int(Verdict.NONE)),
+}
+"""Values of an action's columns at the start; of all others NaN."""
 
 Columns = dict[str, Any]
-OnStep = Callable[[LabVectorEnv, NDArray[np.bool_], NDArray[np.bool_]], None]
 
 
-@runtime_checkable
-class DrawsLots(Protocol):
-    """An agent that makes random choices. It is told the labs' seeds, so that they don't depend on the batch."""
+class Step(NamedTuple):
+    """One step of ``n`` labs."""
 
-    def start(self, lab_seeds: Sequence[int]) -> None:
-        """Begin episodes in labs with these seeds, one per row."""
-        ...
+    before: NDArray[Any]  # the labs' records before the action
+    actions: Actions
+    running: NDArray[np.bool_]  # the lab's first episode was running
+    ended: NDArray[np.bool_]  # and ended with this step
+    results: NDArray[Any]  # the records of the step itself; the next step overwrites them
+    after: NDArray[Any]  # the labs' records after it, those of ended episodes as they ended
+
+
+def walk(
+    agent: Agent,
+    params: LabParams,
+    seeds: Sequence[int] | NDArray[np.int64],
+    change: Callable[[NDArray[Any]], bool] | None = None,
+    overrule: Callable[[NDArray[Any], Actions], Actions] = lambda _, actions: actions,
+) -> Iterator[Step]:
+    """Yield the steps of labs with these seeds until the first episode of each has ended.
+
+    Args:
+        agent: made for ``params``.
+        params: parameters of the labs.
+        seeds: seeds of the labs, ``n`` of them.
+        change: may edit a copy of the labs' records before each step; they are replaced where it returns True.
+        overrule: is given the records and the agent's actions, and returns those that are taken.
+    """
+    envs = LabVectorEnv(len(seeds), params, autoreset_mode="SameStep", copy=False)
+    start_labs(agent, [int(seed) for seed in seeds])
+    observations, infos = envs.reset(seed=[int(seed) for seed in seeds])
+    masks, labs = infos["action_mask"], envs.get_state()
+    running, finals = np.ones(len(seeds), np.bool_), np.zeros_like(labs)
+    while running.any():
+        if change is not None and change(state := envs.get_state()):
+            observations, masks = envs.set_state(state), envs.action_masks()
+            labs = np.where(running, state, finals)
+        show_labs(agent, labs, params)
+        actions = overrule(labs, agent.act(observations, masks))
+        observations, _, terminated, _, infos = envs.step(actions)
+        masks, ended = infos["action_mask"], running & terminated
+        finals[ended] = envs.batch.finals[ended]
+        after = np.where(running & ~ended, envs.batch.labs, finals)
+        yield Step(labs, actions, running, ended, envs.batch.steps, after)
+        running, labs = running & ~ended, after
 
 
 def episodes(
@@ -84,158 +128,79 @@ def episodes(
         params: parameters of the labs.
         seeds: seeds of the labs, ``n`` of them.
         batch: labs stepped together.
-        trace: add ``trace``, a dictionary of arrays of shape ``(n, most_steps + 1)`` (``TRACED``, ``TRACED_ENERGY``
-            where acting costs energy, ``TRACED_GATE`` and ``TRACED_ADEQUACY`` where findings are judged): column ``i``
-            is the state after ``i`` actions, NaN after an episode's end.
+        trace: add ``trace``, a dictionary of arrays of shape ``(n, most_steps + 1)``, the columns of ``Trace``.
 
     Returns:
-        The columns of ``solvent.lab.metrics.episode_columns``, each of shape ``(n,)``, and ``seed``.
-    """
-    return join_columns(list(generate(agent, params, seeds, batch=batch, trace=trace)))
-
-
-def generate(
-    agent: Agent,
-    params: LabParams,
-    seeds: Sequence[int],
-    *,
-    batch: int = 256,
-    trace: bool = False,
-    traced: int | None = None,
-    on_step: OnStep = lambda *_: None,
-) -> Iterator[Columns]:
-    """Yield the columns of ``episodes`` batch by batch, for callers that show progress.
-
-    With ``traced`` only the first ``traced`` episodes are traced, so a batch's traces may have fewer rows.
-    ``on_step`` receives the labs after each step, which of them were running, and which of these it ended.
+        The columns of ``solvent.lab.columns.episode_columns``, each of shape ``(n,)``, and ``seed``.
 
     Raises:
         ValueError: no seeds, or an impossible batch.
     """
     if batch < 1 or not len(seeds):
         raise ValueError(f"batch, seeds: got {batch} and {len(seeds)} seeds; allowed: at least 1 each")
+    parts = []
     for first in range(0, len(seeds), batch):
         chosen = [int(seed) for seed in seeds[first : first + batch]]
-        rows = len(chosen) if traced is None else max(0, min(len(chosen), traced - first))
-        yield _play(agent, params, chosen, rows if trace else None, on_step)
+        traced = Trace(params, len(chosen) if trace else 0)
+        for step in walk(agent, params, chosen):
+            traced.add(step)
+        parts.append({"seed": np.array(chosen), **episode_columns(params, step.after)})
+        parts[-1] |= {"trace": traced.columns} if trace else {}
+    return join_columns(parts)
 
 
-def traced_prices(params: LabParams) -> dict[str, int]:
-    """Return the codes of the verbs that cost energy, by name; empty where none does.
+class Trace:
+    """The trace of the first ``rows`` labs of a walk: arrays of shape ``(rows, most_steps + 1)`` by name.
 
-    Their base cost is traced as ``price_<verb>``, its hidden fair value as ``fair_<verb>``.
+    The names are ``TRACED``, ``TRACED_ENERGY`` where acting costs energy, ``TRACED_GATE`` and ``TRACED_ADEQUACY`` where
+    findings are judged. Column ``i`` is the state after ``i`` actions, NaN after an episode's end.
     """
-    if not params.energy.enabled:
-        return {}
-    base = tables_for(params).base_price
-    return {spec.name: int(verb) for verb, spec in VERBS.items() if base[verb] > 0}
 
-
-def _play(
-    agent: Agent,
-    params: LabParams,
-    seeds: list[int],
-    traced: int | None,
-    on_step: OnStep,
-) -> Columns:
-    """Play one batch until every lab's first episode has ended."""
-    n = len(seeds)
-    envs = LabVectorEnv(n, params, autoreset_mode="SameStep", copy=False)
-    if isinstance(agent, DrawsLots):
-        agent.start(seeds)
-    observations, infos = envs.reset(seed=seeds)
-    running = np.ones(n, np.bool_)
-    ended_labs = np.zeros_like(envs.batch.labs)
-    tracer = _Tracer(envs, traced or 0)
-    while running.any():
-        show_labs(agent, np.where(running, envs.batch.labs, ended_labs), params)
-        actions = agent.act(observations, infos["action_mask"])
-        observations, _, terminated, _, infos = envs.step(actions)
-        ends = running & terminated
-        ended_labs[ends] = envs.batch.finals[ends]
-        tracer.add(running, ends)
-        on_step(envs, running, ends)
-        running &= ~ends
-    columns = {"seed": np.array(seeds), **episode_columns(params, ended_labs)}
-    if traced is not None:
-        columns["trace"] = tracer.columns
-    return columns
-
-
-class _Tracer:
-    """Traces the first ``rows`` labs of a batch in ``columns`` of shape ``(rows, most_steps + 1)``."""
-
-    def __init__(self, envs: LabVectorEnv, rows: int) -> None:
-        params = envs.params
-        self._batch, self._rows, self._at = envs.batch, rows, 0
-        self._start_hour, self._energy = params.budget.start_hour, params.energy.enabled
-        self._gate, self._adequacy = params.gate.enabled, params.adequacy.enabled
-        self._prices = traced_prices(params)
-        names = [*TRACED, *(TRACED_ENERGY if self._energy else ())]
-        names += [f"{kind}_{verb}" for kind in ("price", "fair") for verb in self._prices]
-        names += TRACED_GATE if self._gate else ()
-        names += TRACED_ADEQUACY if self._adequacy else ()
+    def __init__(self, params: LabParams, rows: int) -> None:
+        self._params, self._rows, self._at = params, rows, 0
+        base = tables_for(params).base_price
+        self._verbs = {spec.name: int(verb) for verb, spec in VERBS.items() if base[verb] > 0}
+        energy = params.energy.enabled
+        self._prices = [f"{kind}_{verb}" for kind in ("price", "fair") for verb in self._verbs if energy]
+        names = [*TRACED, *(TRACED_ENERGY if energy else ()), *self._prices]
+        names += TRACED_GATE if params.gate.enabled else ()
+        names += TRACED_ADEQUACY if params.adequacy.enabled else ()
         self.columns = {name: np.full((rows, params.most_steps + 1), np.nan) for name in names}
-        if not rows:
-            return
-        nobody = np.zeros(rows, np.bool_)
-        start = {"action": -1} | self._state(nobody)
-        if self._energy:
-            start |= {"hour": self._start_hour, "verb": -1, "proposed_verb": -1}
-        if self._gate:
-            start |= {"verdict": int(Verdict.NONE), "wording": -1}
-        if self._adequacy:
-            start |= {"gate_verdict": int(Verdict.NONE), "adequacy": -1, "rule": -1}
-        for name, values in start.items():
-            self.columns[name][:, 0] = values
 
-    def add(self, running: NDArray[np.bool_], ends: NDArray[np.bool_]) -> None:
-        """Trace the action that the ``running`` labs have just taken; ``ends`` marks the labs it ended."""
+    def add(self, step: Step) -> None:
+        """Trace the actions that the running labs have just taken."""
         if not self._rows:
             return
+        if not self._at:
+            self._start(step)
         self._at += 1
-        mine = running[: self._rows]
-        ends = ends[: self._rows]
-        for name, values in (self._state(ends) | self._step()).items():
-            self.columns[name][mine, self._at] = values[mine]
-
-    def _now(self, name: str, ends: NDArray[np.bool_]) -> NDArray[Any]:
-        """Return a field of the labs after an action, for labs that it ``ends`` that of their final state."""
-        labs, finals = self._batch.labs[: self._rows][name], self._batch.finals[: self._rows][name]
-        return np.where(ends.reshape(-1, *[1] * (labs.ndim - 1)), finals, labs)
-
-    def _state(self, ends: NDArray[np.bool_]) -> Columns:
-        """Return the labs' state after an action, for labs that it ``ends`` their final state."""
-        now = functools.partial(self._now, ends=ends)
+        mine = step.running[: self._rows]
+        labs, steps = step.after[: self._rows], step.results[: self._rows]
+        values: Columns = {name: steps[name] for name in steps.dtype.names or () if name in self.columns}
+        values |= self._state(labs)
         # The end settles the debt: the trace shows the debt that was settled.
-        settled = np.where(ends, self._batch.steps["settled"][: self._rows], 0.0)
-        state: Columns = {name: now(name) for name in ("wells", "debt", "published_bits")}
-        state["debt"] = state["debt"] + settled
-        if self._energy:
-            state |= {"heartbeat": now("heartbeat"), "energy": now("energy") / UNIT}
-            state["approvals"] = now("approvals")
-            for kind in ("price", "fair"):
-                costs = now(kind) / UNIT
-                state |= {f"{kind}_{name}": costs[:, verb] for name, verb in self._prices.items()}
-        return state
+        values["debt"] = labs["debt"] + steps["settled"]
+        if self._params.energy.enabled:
+            values["hour"] = (self._params.budget.start_hour + steps["heartbeat"]) % 24
+            values["verb"] = tables_for(self._params).verb[steps["action"]]
+            values |= {name: steps[name] / UNIT for name in ("energy_cost", "energy_spent", "energy_gained")}
+        if self._params.gate.enabled:
+            values["hallucination_energy"] = steps["residual"] / MILLION
+        for name, column in self.columns.items():
+            column[mine, self._at] = values[name][mine]
 
-    def _step(self) -> Columns:
-        """Return what is traced of the action itself."""
-        steps = self._batch.steps[: self._rows]
-        taken: Columns = {
-            name: steps[name]
-            for name in ("action", "refusal", "caused_by_debt", "claim", "gain", "event", "belief", "right")
-        }
-        if self._energy:
-            taken["hour"] = (self._start_hour + steps["heartbeat"]) % 24
-            for name in ("slot", "closed", "obstacle", "discomfort", "proposed_verb"):
-                taken[name] = steps[name]
-            taken["verb"] = tables_for(self._batch.params).verb[steps["action"]]
-            for name in ("energy_cost", "energy_spent", "energy_gained"):
-                taken[name] = steps[name] / UNIT
-        if self._gate:
-            taken |= {name: steps[name] for name in ("verdict", "decision", "wording")}
-            taken["hallucination_energy"] = steps["residual"] / MILLION
-        if self._adequacy:
-            taken |= {name: steps[name] for name in TRACED_ADEQUACY}
-        return taken
+    def _start(self, step: Step) -> None:
+        begun = STARTS | {"hour": self._params.budget.start_hour} | self._state(step.before[: self._rows])
+        for name in self.columns.keys() & begun.keys():
+            self.columns[name][:, 0] = begun[name]
+
+    def _state(self, labs: NDArray[Any]) -> Columns:
+        """Return those columns that describe a lab."""
+        state: Columns = {name: labs[name] for name in STATE if name in self.columns}
+        if self._params.energy.enabled:
+            state["energy"] = labs["energy"] / UNIT
+            costs = [
+                labs[kind][:, verb] / UNIT for kind in ("price", "fair") for verb in self._verbs.values()
+            ]
+            state |= dict(zip(self._prices, costs, strict=True))
+        return state

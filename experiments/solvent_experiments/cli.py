@@ -24,9 +24,8 @@ from solvent_experiments.instruments.debt import app as debt
 from solvent_experiments.instruments.energy import explain, tools
 from solvent_experiments.instruments.gate import app as gate
 from solvent_experiments.instruments.language import llm, serve
-from solvent_experiments.instruments.options import Env, Quiet
 from solvent_experiments.instruments.proposals import app as proposals
-from solvent_experiments.studies.command import Fresh, Jobs, Seeds
+from solvent_experiments.options import Env, Fresh, Jobs, Quiet, Seeds
 from solvent_experiments.studies.command import app as study
 
 PROG = "solvent"
@@ -57,9 +56,7 @@ for name, group in {
 for command in (tools, explain, llm, serve, desk):
     app.command()(command)
 
-Runs = Annotated[
-    list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs.", show_default=False)
-]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs.")]
 debugging = False
 
 
@@ -85,14 +82,10 @@ def options(
 
 @app.command()
 def run(
-    config: Annotated[
-        Path, typer.Argument(metavar="CONFIG", help="YAML file of the experiment.", show_default=False)
-    ],
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="YAML file of the experiment.")],
     seeds: Seeds = None,
     jobs: Jobs = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder to write.  [default: runs/NAME]", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write.  [default: runs/NAME]")] = None,
     backend: Annotated[
         Literal["processes", "ray"], typer.Option(help="Processes of this machine, or a Ray cluster.")
     ] = "processes",
@@ -101,7 +94,6 @@ def run(
         typer.Option(
             metavar="HOST:PORT",
             help="Ray cluster to use, or `auto` for the one that this machine belongs to.  [default: start one here]",
-            show_default=False,
         ),
     ] = None,
     quiet: Quiet = False,
@@ -166,7 +158,6 @@ def evaluate(
             metavar="AGENT...",
             help="Names of scripted agents, classes (my_module:MyAgent), paths of trained policies "
             "(policy.safetensors), or names of shipped ones (ppo:Solvent/Tiny-v0).",
-            show_default=False,
         ),
     ],
     env: Env = "Solvent/Debt-v0",
@@ -220,9 +211,7 @@ def play(
     env: Env = "Solvent/Debt-v0",
     agent: Annotated[
         str | None,
-        typer.Option(
-            help="Watch this agent (name, class or path of a policy) instead of playing.", show_default=False
-        ),
+        typer.Option(help="Watch this agent (name, class or path of a policy) instead of playing."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the lab.")] = 0,
     delay: Annotated[
@@ -247,9 +236,7 @@ def play(
 @app.command()
 def solve(
     env: Env = "Solvent/Tiny-v0",
-    out: Annotated[
-        Path | None, typer.Option(help="Folder to write policy and values to.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write policy and values to.")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Solve a small lab exactly: the best expected return of any policy that doesn't know the truth.
@@ -290,7 +277,6 @@ def report(
         typer.Option(
             metavar="FILE.html",
             help="The page.  [default: report.html in the run's folder; of several runs, here]",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -313,13 +299,8 @@ def report(
 
 @app.command()
 def compare(
-    first: Annotated[
-        Path, typer.Argument(metavar="A", help="An agent's folder in a run, or a run.", show_default=False)
-    ],
-    second: Annotated[
-        Path,
-        typer.Argument(metavar="B", help="What to compare it with, of the same kind.", show_default=False),
-    ],
+    first: Annotated[Path, typer.Argument(metavar="A", help="An agent's folder in a run, or a run.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="What to compare it with, of the same kind.")],
 ) -> None:
     """Compare two agents on the episodes that both played, in pairs; of two runs, their common agents.
 
@@ -342,21 +323,12 @@ def leaderboard(
         typer.Argument(
             metavar="RUN...",
             help="Folders of finished runs, each with `honest` among its agents, or a leaderboard's JSON.",
-            show_default=False,
         ),
     ],
     form: Annotated[
         Literal["terminal", "markdown", "json"], typer.Option("--format", help="Form of the table.")
     ] = "terminal",
-    env: Annotated[
-        str | None, typer.Option(help="Only this level, without commands.", show_default=False)
-    ] = None,
-    into: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.md", help="Write the table between the markers of this file.", show_default=False
-        ),
-    ] = None,
+    env: Annotated[str | None, typer.Option(help="Only this level, without commands.")] = None,
 ) -> None:
     """Compare the agents of finished runs on all levels, each scored against the honest script of its run.
 
@@ -366,25 +338,18 @@ def leaderboard(
 
     - `solvent leaderboard runs/debt runs/lab --format json > docs/results/leaderboard.json`
 
-    - `solvent leaderboard docs/results/leaderboard.json --env Solvent/Debt-v0 --into README.md`
+    - `solvent leaderboard docs/results/leaderboard.json --env Solvent/Debt-v0 --format markdown`
     """
-    from solvent_experiments.leaderboard import (
-        leaderboard_markdown,
-        leaderboard_table,
-        read_entries,
-        write_between,
-    )
+    from solvent_experiments.leaderboard import leaderboard_markdown, leaderboard_table, read_entries
 
     entries = read_entries(runs)
-    markdown = leaderboard_markdown(entries) if env is None else leaderboard_table(entries, env).markdown()
-    if into is not None:
-        write_between(into, markdown)
-        say(str(into))
-    elif form == "terminal":
+    if form == "terminal":
         new_console().print(leaderboard_table(entries, env).terminal())
-        suggest("`--format json` keeps the numbers, `--into README.md` writes the table into a page.")
+        suggest("`--format json` keeps the numbers, `--format markdown` makes the table of a page.")
+    elif form == "json":
+        say(json.dumps(entries, indent=2))
     else:
-        say(json.dumps(entries, indent=2) if form == "json" else markdown)
+        say(leaderboard_markdown(entries) if env is None else leaderboard_table(entries, env).markdown())
 
 
 @app.command()

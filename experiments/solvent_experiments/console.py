@@ -28,6 +28,12 @@ def visible(said: str, kept: str = "") -> str:
     )
 
 
+def one_line(said: str, longest: int = 120) -> str:
+    """Return up to ``longest`` characters of text, without line breaks, other characters escaped as in ``visible``."""
+    shown = visible(" ".join(said[: 10 * longest].split()))
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
 def say(said: str, *, stderr: bool = False) -> None:
     """Print lines of text."""
     print(visible(said, "\n"), file=sys.stderr if stderr else sys.stdout, flush=stderr)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent import LabParams
+from solvent.lab.columns import episode_columns
 from solvent.lab.ledger import logs_of
 from solvent_agents import rollout
 from solvent_agents.agent import Agent, TakesTime
@@ -57,42 +58,30 @@ def evaluate(
     slow = isinstance(agent, TakesTime)
     seeds = evaluation.seeds[: evaluation.slow_episodes] if slow else evaluation.seeds
     batch = agent.labs_at_once if isinstance(agent, TakesTime) else BATCH
-    ledgers: dict[str, list[Line]] = {log.file: [] for log in logs_of(params).values()}
+    logs = logs_of(params).values()
+    ledgers: dict[str, list[Line]] = {log.file: [] for log in logs}
     parts, traces, done = [], [], 0
     on_progress(0, len(seeds))
     while done < len(seeds):
         if should_stop():
             return None
         chosen = [int(seed) for seed in seeds[done : done + batch]]
-        events = _Events(params, chosen[: max(0, evaluation.trace_episodes - done)])
-        (part,) = rollout.generate(
-            agent, params, chosen, batch=batch, trace=True, traced=len(events.seeds), on_step=events.add
-        )
-        for name, found in itertools.chain.from_iterable(events.found):
-            ledgers[name] += found
-        traces.append(_long(part.pop("trace"), chosen))
-        parts.append(flatten(part))
+        traced = chosen[: max(0, evaluation.trace_episodes - done)]
+        trace = rollout.Trace(params, len(traced))
+        events: list[list[tuple[str, list[Line]]]] = [[] for _ in traced]  # by episode
+        for step in rollout.walk(agent, params, chosen):
+            trace.add(step)
+            for log in logs:
+                mine = log.happened(step.results[: len(traced)]) & step.running[: len(traced)]
+                for i in np.flatnonzero(mine):
+                    events[i].append((log.file, log.lines(params, step.results[i], step.after[i], traced[i])))
+        for file, lines in itertools.chain.from_iterable(events):
+            ledgers[file] += lines
+        traces.append(_long(trace.columns, chosen))
+        parts.append({"episode_seed": np.array(chosen), **flatten(episode_columns(params, step.after))})
         done += len(chosen)
         on_progress(done, len(seeds))
-    episodes = joined(parts)
-    return Evaluated({"episode_seed": episodes.pop("seed"), **episodes}, joined(traces), ledgers)
-
-
-class _Events:
-    """The events of a batch's first labs, those with ``seeds``: file names and lines, ``found`` by episode."""
-
-    def __init__(self, params: LabParams, seeds: list[int]) -> None:
-        self.seeds = seeds
-        self._params, self._logs = params, logs_of(params).values()
-        self.found: list[list[tuple[str, list[Line]]]] = [[] for _ in seeds]
-
-    def add(self, envs: Any, running: NDArray[np.bool_], ends: NDArray[np.bool_]) -> None:
-        """Add the events of the action that the ``running`` labs have taken; ``ends`` marks the labs it ended."""
-        batch, mine = envs.batch, running[: len(self.seeds)]
-        for log in self._logs:
-            for i in np.flatnonzero(log.happened(batch.steps[: len(self.seeds)]) & mine):
-                lab = batch.finals[i] if ends[i] else batch.labs[i]
-                self.found[i].append((log.file, log.lines(self._params, batch.steps[i], lab, self.seeds[i])))
+    return Evaluated(joined(parts), joined(traces), ledgers)
 
 
 def _long(trace: dict[str, NDArray[Any]], seeds: list[int]) -> Columns:

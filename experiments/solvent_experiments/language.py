@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvent_agents.language.recorded import Recorded
+from solvent import LabParams
+from solvent_agents.agent import Actions
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, LanguageModel, require_runnable
 from solvent_experiments.folder import Columns
 
@@ -118,6 +119,30 @@ def experiment_of(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tu
     )
     require_runnable(experiment, Path())
     return experiment, [note for log in logs for note in log.notes()]
+
+
+class Recorded:
+    """Takes recorded actions in labs with their seeds; a lab's randomness depends on its seed alone."""
+
+    name = "recorded"
+
+    def __init__(self, params: LabParams, actions: Mapping[int, Sequence[int]]) -> None:
+        """Make the agent of these actions by seed; after them a lab gets action 0."""
+        self._actions, self._most = actions, params.most_steps
+
+    def start(self, lab_seeds: Sequence[int]) -> None:
+        """Begin the episodes of these seeds, one per row."""
+        self._rows = np.zeros((self._most, len(lab_seeds)), np.int64)
+        for row, seed in enumerate(lab_seeds):
+            taken = self._actions[seed][: self._most]
+            self._rows[: len(taken), row] = taken
+        self._step = -1
+
+    def act(self, *_: Any) -> Actions:
+        """Return the next action of each lab."""
+        self._step += 1
+        actions: Actions = self._rows[self._step]
+        return actions
 
 
 def recorded(experiment: Experiment, name: str) -> tuple[Recorded, Columns]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from solvent import ENVIRONMENTS
-from solvent.files import write_atomically
 from solvent_experiments.config import ConfigError, environment_params, read_json
 from solvent_experiments.console import complain
 from solvent_experiments.folder import RunFolder
@@ -18,7 +17,6 @@ from solvent_experiments.statistics import Interval
 from solvent_experiments.summary import Row, read_rows
 from solvent_experiments.table import Table
 
-START, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 HEADINGS: tuple[str, ...] = (
     *("level", "agent", "score", "95 % interval", "return\n(bits)", "over-\nclaimed\n(bits)"),
     *("refused\nby debt", "refused\nother-\nwise", "wrong", "command"),
@@ -140,13 +138,3 @@ def _cells(of: Mapping[str, Any]) -> tuple[str, ...]:
         f"{of['return']['value']:.2f}",
         *(f"{of[mean]:.2f}" for mean in MEANS),
     )
-
-
-def write_between(path: Path, markdown: str) -> None:
-    """Replace what stands between the two markers of a Markdown file."""
-    text = path.read_text(encoding="utf-8")
-    before, start, rest = text.partition(START)
-    _, end, after = rest.partition(END)
-    if not (start and end):
-        raise ConfigError(f"lacks the markers; allowed: a file with {START} and {END}", file=path)
-    write_atomically(path, f"{before}{START}\n\n{markdown}\n\n{END}{after}")

@@ -18,9 +18,8 @@ from solvent.lab.rendering.text import draw_text
 from solvent.lab.verbs import VERBS, Verb
 from solvent.lab.words.told import bits, class_name, presence
 from solvent_agents import PLAYERS, episodes
-from solvent_agents.agent import Agent, act_one, show_labs
+from solvent_agents.agent import Agent, act_one, show_labs, start_labs
 from solvent_agents.language.prompt import rules
-from solvent_agents.rollout import DrawsLots
 from solvent_experiments.config import environment_params, make_agent
 from solvent_experiments.table import Table
 
@@ -37,8 +36,8 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
     params = environment_params(env_id)
     chooser = None if agent is None else make_agent(agent, params)
     game = Game(params, seed, console)
-    if isinstance(chooser, DrawsLots):
-        chooser.start([seed])
+    if chooser is not None:
+        start_labs(chooser, [seed])
     try:
         while game.summary is None:
             if chooser is None:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from solvent_experiments.console import visible
+from solvent_experiments.console import new_console, visible
 
 if TYPE_CHECKING:
     import rich.table
@@ -80,3 +80,9 @@ class Table:
             for first, *cells in rows
         )
         return f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n"
+
+
+def show_table(table: Table, *, framed: bool = False, least: int = 160) -> None:
+    """Print a table; outside a terminal it is at least ``least`` characters wide."""
+    spaced: dict[str, Any] = {} if framed else {"show_edge": True, "padding": (0, 1)}
+    new_console(least=least).print(table.terminal(framed=framed, **spaced), highlight=False)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 import json
 
-import numpy as np
 import pytest
 
 from solvent import ENVIRONMENTS, preset
 from solvent.lab.actions import action_table
 from solvent_agents import PLAYERS, episodes
-from solvent_agents.language.calls import call_of, salted
+from solvent_agents.language.calls import call_of
 from solvent_agents.language.desk import MOST_INVALID, Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
@@ -68,13 +67,9 @@ WRONG = {
     "an unknown argument": ("rest", {"hours": 2}, "argument: got 'hours'; allowed: none."),
     "a missing argument": ("screen", {"compound": "CCCP"}, "claim_bits: missing."),
     "another compound": ("screen", {"compound": "aspirin", "claim_bits": 1}, "compound: got 'aspirin'; allowed: noc"),
-    "no name": ("screen", {"compound": ["CCCP"], "claim_bits": 1}, "compound: got ['CCCP']; allowed"),
     "a value between": ("screen", {"compound": "CCCP", "claim_bits": 0.6}, "got 0.6; allowed: 0, 0.25, 0.5"),
     "no number as text": ("screen", {"compound": "CCCP", "claim_bits": "one"}, "claim_bits: got 'one'; allowed"),
     "a flag as a number": ("screen", {"compound": "CCCP", "claim_bits": True}, "claim_bits: got True; allowed"),
-    "no number": ("screen", {"compound": "CCCP", "claim_bits": float("nan")}, "claim_bits: got nan; allowed"),
-    "another plate": ("calibrate", {"plate": {}}, "plate: got {}; allowed: dmso, baseline, c"),
-    "another confidence": ("publish", {"compound": "CCCP", "confidence": 1.0}, "got 1.0; allowed: 0.5, 0.75, 0.95"),
     "a tool of other levels": ("reflect", {}, "tool: got 'reflect'; allowed"),
     "a page of nothing": ("read_notebook", {"compound": None}, "compound: got None; allowed"),
     "no class": (
@@ -104,14 +99,6 @@ def test_a_call_that_the_lab_has_no_action_for_is_told_counted_and_takes_no_time
     assert desk._status() == before
 
 
-def test_methods_called_directly_refuse_as_well():
-    desk = Desk("Solvent/Debt-v0")
-    desk.reset(0)
-    assert desk.reflect() == "There is no reflect in this lab."
-    assert "allowed: nocodazole" in desk.screen("aspirin", 1.0)
-    assert desk._invalid == 2
-
-
 def test_a_stated_belief_is_recorded_and_changes_nothing():
     stated = {"stated_class": "inactive", "stated_probability": 0.7}
     texts = []
@@ -121,13 +108,6 @@ def test_a_stated_belief_is_recorded_and_changes_nothing():
         texts.append(use(desk, "screen", {"compound": "CCCP", "claim_bits": 1, **more}))
         assert desk._calls[0].arguments == {"compound": "CCCP", "claim_bits": 1, **more}
     assert texts[0] == texts[1]
-
-
-def test_a_salt_makes_other_seeds_and_none_makes_the_same():
-    assert [salted("", seed) for seed in range(3)] == [0, 1, 2]
-    assert salted("a", 0) == salted("a", 0) != salted("b", 0)
-    assert len({salted("a", seed) for seed in range(1000)}) == 1000
-    assert max(salted("a", seed) for seed in range(1000)) < 2**32
 
 
 def test_too_many_invalid_calls_end_the_episode_and_leaving_is_no_way_out():
@@ -147,7 +127,7 @@ def test_too_many_invalid_calls_end_the_episode_and_leaving_is_no_way_out():
 
 
 def test_hidden_beliefs_are_nowhere_and_readouts_stay():
-    for level in LEVELS:
+    for level in ("Debt", "Lab"):
         shown, hidden = (Desk(f"Solvent/{level}-v0", beliefs=beliefs) for beliefs in (True, False))
         for desk, wanted in ((shown, True), (hidden, False)):
             texts = " ".join(play_honestly(desk, 10_000, level))
@@ -202,20 +182,6 @@ def test_the_prompt_has_the_numbers_of_its_level(env_id):
         True,
         False,
     )
-
-
-def test_ranges_of_readouts_cover_every_bin():
-    for level in ("Debt", "Tiny"):
-        desk = Desk(f"Solvent/{level}-v0")
-        desk.reset(0)
-        table = action_table(desk._params)
-        plate = int(np.flatnonzero(table["compound"] >= 0)[0])
-        lab = desk._env.batch.labs[0].copy()
-        seen = set()
-        for i in range(desk._params.assay.bins):
-            lab["last_bins"][:] = i
-            seen.add(desk._read(plate, lab))
-        assert len(seen) == desk._params.assay.bins
 
 
 def test_reset_takes_a_row_of_a_data_set_and_ignores_its_other_columns():

@@ -11,7 +11,6 @@ from solvent.lab.params import LabParams, preset
 from solvent.lab.settings import ParamError
 from solvent.lab.state import lab_dtype
 from solvent.lab.tables import tables_for
-from solvent.lab.verbs import Verb
 from solvent_agents.exact.forcing import check_enumerable, expand, expansion, hypotheses, start, state_rows
 
 TINY = preset("tiny")
@@ -124,60 +123,6 @@ def test_what_is_drawn_is_among_what_is_forced(params):
             if played["end_reason"]:
                 break
             lab, weights = child, forced.weights[match[0]]
-
-
-def test_outcomes_come_as_often_as_their_chances_say():
-    """A thousand labs, all with the same readout at first, then a plate whose outcome depends on it."""
-    n, rng = 4000, np.random.default_rng(2)
-    screen, deep = plate(1), plate(2)
-    batch = LabBatch(SMALL, n)
-    batch.begin(list(range(n)), np.ones(n, bool), rng)
-    lab, weights = beginning(SMALL)
-    forced = Forced(SMALL, lab, weights)
-    batch.step(np.full(n, screen))
-    at_first = np.array([seen(lab, SMALL) for lab in batch.labs])
-    for row in forced.of(screen):
-        share = (at_first == forced.codes[row]).mean()
-        assert abs(share - forced.chances[row]) < 4 * (0.25 / n) ** 0.5
-    likeliest = forced.of(screen)[forced.chances[forced.of(screen)].argmax()]
-    mine = at_first == forced.codes[likeliest]
-    then = Forced(SMALL, forced.labs[likeliest], forced.weights[likeliest])
-    batch.step(np.full(n, deep))
-    after = np.array([seen(lab, SMALL) for lab in batch.labs])[mine]
-    for row in then.of(deep):
-        assert abs((after == then.codes[row]).mean() - then.chances[row]) < 4 * (0.25 / mine.sum()) ** 0.5
-
-
-def test_the_referee_remembers_across_lots_what_ties_compounds_together():
-    """Both compounds on one instrument, then a new lot: their classes hang together, though each has its marginal."""
-    lab, weights = beginning(SMALL)
-    for action in (plate(2, 0), plate(2, 1)):
-        forced = Forced(SMALL, lab, weights)
-        row = max(forced.of(action), key=lambda row: forced.labs[row]["instrument_entropy"])
-        lab, weights = forced.labs[row], forced.weights[row]
-    assert lab["heartbeat"] == SMALL.assay.lot_heartbeats
-    joint = weights.reshape(2, 3, 3)
-    np.testing.assert_allclose(joint[0], joint[1])  # nothing is known of the new instrument
-    classes = joint.sum(axis=0)
-    np.testing.assert_allclose(classes.sum(axis=1), lab["marginal"][0], atol=1e-6)
-    np.testing.assert_allclose(classes.sum(axis=0), lab["marginal"][1], atol=1e-6)
-    assert np.abs(classes - np.outer(classes.sum(axis=1), classes.sum(axis=0))).max() > 1e-4
-
-
-def test_a_finding_that_comes_out_teaches_the_referee():
-    tables = tables_for(SMALL)
-    deep = plate(2)
-    public = int(np.flatnonzero((tables.verb == Verb.PUBLISH_PUBLIC) & (tables.compound == 0))[0])
-    lab, weights = beginning(SMALL)
-    forced = Forced(SMALL, lab, weights)
-    row = forced.of(deep)[0]
-    named = int(forced.labs[row]["marginal"][0].argmax())
-    told = Forced(SMALL, forced.labs[row], forced.weights[row])
-    right, wrong = told.of(public)[np.argsort(-told.rewards[told.of(public)])]
-    rows = hypotheses(SMALL)
-    assert told.weights[right][rows[:, 1] != named].sum() == 0.0
-    assert told.weights[wrong][rows[:, 1] == named].sum() == 0.0
-    assert told.chances[right] == pytest.approx(forced.labs[row]["marginal"][0, named], abs=1e-6)
 
 
 @pytest.mark.parametrize("params", LABS.values(), ids=LABS)

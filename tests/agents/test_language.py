@@ -60,7 +60,7 @@ def repeated(output):
         yield output.model_copy(deep=True)
 
 
-@pytest.mark.parametrize(("level", "name"), [*((level, "honest") for level in LEVELS), ("Debt", "random")])
+@pytest.mark.parametrize(("level", "name"), [("Tiny", "honest"), ("Lab", "honest"), ("Debt", "random")])
 def test_scripts_score_the_same_through_inspect(logged, level, name):
     params = preset(LEVELS[level])
     expected = episodes(PLAYERS[name](params, 0), params, SEEDS)
@@ -90,16 +90,6 @@ def test_samples_are_salted_and_tools_have_the_vocabulary(logged):
     offered = [(tool.name, tool.description, tool.parameters.model_dump(exclude_none=True)) for tool in seen]
     functions = [schema["function"] for schema in schemas(preset("lab"))]
     assert offered == [(one["name"], one["description"], one["parameters"]) for one in functions]
-
-
-def test_conditions_change_what_is_told():
-    def opening(**conditions):
-        return lab("Solvent/Lab-v0", 1, **conditions).dataset[0].input[0].text
-
-    assert "computed exactly" in opening()
-    assert "computed exactly" not in opening(beliefs=False)
-    assert "What raises the cost" in opening()
-    assert "What raises the cost" not in opening(explanation=False)
 
 
 @pytest.mark.parametrize("call", [("sudo", {}), ("screen", {"compound": "etoposide", "claim_bits": 0.3})])
@@ -165,13 +155,9 @@ def asked(name, arguments, turn, **more):
     return {"id": f"c{turn}", "function": {"name": name, "arguments": arguments}} | more
 
 
-SCREEN = json.dumps({"compound": "etoposide", "claim_bits": "0.25"})
 PAGE = json.dumps({"compound": "etoposide"})
 MODES = {
-    "null arguments": (lambda k: calling(asked("rest", None, k)), {}),
-    "null as text": (lambda k: calling(asked("rest", "null", k)), {}),
     "no arguments": (lambda k: calling(asked("rest", "", k)), {}),
-    "a number as text": (lambda k: calling(asked("screen", SCREEN, k)), {}),
     "calls after the end": (lambda k: calling(*(asked("rest", "{}", f"{k}-{i}") for i in range(12))), {}),
     "ids that repeat": (
         lambda k: calling(asked("read_notebook", PAGE, k, id=""), asked("rest", "{}", k, id="")), {},

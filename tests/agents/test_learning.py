@@ -16,7 +16,6 @@ import torch
 import yaml
 from safetensors.torch import load, save
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv
 
 import solvent
 from solvent import ENVIRONMENTS, LabEnv, ParamError
@@ -71,21 +70,15 @@ def shown() -> tuple[Any, Any]:
     ("changes", "words"),
     [
         ({"algorithm": "PP0"}, "x.algorithm: got 'PP0'; allowed: A2C, DQN"),
-        ({"algorithm": "RecurrentPPO"}, "x.algorithm: got 'RecurrentPPO'; allowed: A2C, DQN"),
-        ({"algorithm": ["PPO"]}, "x.algorithm: got"),
         ({"leraning_rate": 1e-3}, "x.leraning_rate: unknown key; did you mean 'learning_rate'"),
         ({"cost_limit\n": 1}, r"x.'cost_limit\\n': unknown key"),
         ({"n_timesteps": 0}, "x.n_timesteps: got 0; allowed: greater than or equal to 1"),
-        ({"n_envs": 2.5}, "x.n_envs: got 2.5; allowed: a valid integer"),
-        ({"shaping_weight": -1}, "x.shaping_weight: got -1; allowed: greater than or equal to 0"),
         ({"learning_rate": "fast"}, "x.learning_rate: got 'fast'; allowed: .* or lin_<number>"),
         ({"gamma": "lin_0.5"}, "x.gamma: got 'lin_0.5'; allowed: a valid number"),
-        ({"gamma": float("nan")}, "x.gamma: got nan; allowed: a finite number"),
         ({"rollout_buffer_class": "os.system"}, "x.rollout_buffer_class: got 'os.system'; allowed"),
         ({"env": "CartPole"}, "x.env: unknown key"),
         ({"policy": "Mlp"}, "x.policy: got 'Mlp'; allowed: 'SharedPolicy' or 'MlpPolicy'"),
         ({"policy_kwargs": {"widht": 3}}, "x.policy_kwargs.widht: got 'widht'; allowed: 'width' or"),
-        ({"policy_kwargs": {"width": 0}}, "x.policy_kwargs.width: got 0; allowed: greater"),
         (
             {"algorithm": "DQN", "policy": "SharedPolicy"},
             "x.policy: got 'SharedPolicy'; allowed: 'MlpPolicy'",
@@ -97,11 +90,6 @@ def test_impossible_recipes_name_key_and_allowed_values(changes, words):
     with pytest.raises(ParamError, match=words) as error:
         Recipe.from_mapping({"algorithm": "PPO", "n_timesteps": 10, **changes}, path="x")
     assert "\n" not in str(error.value)
-
-
-def test_the_number_of_steps_has_no_default():
-    with pytest.raises(ParamError, match=r"x\.n_timesteps: missing"):
-        Recipe.from_mapping({"algorithm": "PPO"}, path="x")
 
 
 @pytest.mark.parametrize("path", sorted(RECIPES.glob("*.yml")), ids=lambda p: p.stem)
@@ -125,38 +113,22 @@ def test_falling_rates_become_schedules():
 # -- labs as Stable-Baselines3 sees them ---------------------------------------------------------
 
 
-def test_native_vector_returns_what_single_labs_return():
-    envs, singles = LabVecEnv(PARAMS, 3), DummyVecEnv([lambda: LabEnv(PARAMS)] * 3)
+def test_ended_labs_tell_their_episode_and_show_the_next():
+    envs = LabVecEnv(PARAMS, 3)
     envs.seed(5)
-    singles._seeds = list(envs._seeds)
-    np.testing.assert_array_equal(envs.reset(), singles.reset())
-    rng = np.random.default_rng(0)
-    ended = 0
-    for _ in range(41):  # single labs draw their second episode elsewhere
-        (seen, rewards, dones, infos), (seen_1, rewards_1, dones_1, infos_1) = (
-            both.step(actions) for actions in [rng.integers(0, 154, 3)] for both in (envs, singles)
-        )
-        np.testing.assert_array_equal(rewards, rewards_1)
-        np.testing.assert_array_equal(dones, dones_1)
-        np.testing.assert_array_equal(seen[~dones], seen_1[~dones])
-        for i in np.flatnonzero(dones):
-            ended += 1
-            np.testing.assert_array_equal(
-                infos[i]["terminal_observation"], infos_1[i]["terminal_observation"]
-            )
-            summary = infos_1[i]["episode_summary"]
-            assert (infos[i]["episode"]["r"], infos[i]["episode"]["l"]) == (
-                summary["return"],
-                summary["length"],
-            )
-            assert not infos[i].get("TimeLimit.truncated", False)
-        if dones.any():
-            break
-    assert ended
+    envs.reset()
+    rng, dones = np.random.default_rng(0), np.zeros(3, np.bool_)
+    while not dones.any():
+        observations, _, dones, infos = envs.step(rng.integers(0, 154, 3))
     finished = envs.take_finished()
     assert finished is not None
-    assert len(finished["return"]) == ended
     assert envs.take_finished() is None
+    for row, i in enumerate(np.flatnonzero(dones)):
+        told = infos[i]["episode"]
+        assert (told["r"], told["l"]) == (finished["return"][row], finished["length"][row])
+        assert not infos[i].get("TimeLimit.truncated", False)
+        assert (infos[i]["terminal_observation"] != observations[i]).any()
+        assert (observations[i] == LabEnv(PARAMS).reset(seed=1)[0]).mean() > 0.9  # a fresh lab
 
 
 def test_native_vector_is_monitored_for_sb3s_evaluations():
@@ -362,15 +334,12 @@ def test_stopped_training_leaves_no_policy(algorithm, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("algorithm", ["PPO", "A2C", "MaskablePPO"])
-def test_falling_entropy_bonus_reaches_the_learner(algorithm, tmp_path, monkeypatch):
+def test_falling_entropy_bonus_reaches_the_learner(tmp_path, monkeypatch):
     """Three rollouts: the whole of it, two thirds, one third."""
     seen = []
-    train_ = ALGORITHMS[algorithm].train
-    monkeypatch.setattr(
-        ALGORITHMS[algorithm], "train", lambda self: (seen.append(self.ent_coef), train_(self))
-    )
-    train(recipe_of(algorithm, ent_coef="lin_0.3"), PARAMS, seed=0, folder=tmp_path, track=None)
+    once = ALGORITHMS["PPO"].train
+    monkeypatch.setattr(ALGORITHMS["PPO"], "train", lambda self: (seen.append(self.ent_coef), once(self)))
+    train(recipe_of(ent_coef="lin_0.3"), PARAMS, seed=0, folder=tmp_path, track=None)
     assert seen == pytest.approx([0.3, 0.2, 0.1])
 
 
@@ -439,9 +408,7 @@ def test_missing_truncated_and_foreign_files_are_one_line(policy, name, tmp_path
     [
         ({"format": "pickle"}, "format: got 'pickle'; allowed: 'solvent-policy 2'"),
         ({"layout": {"observations": 3}}, "layout: trained on other labs"),
-        ({"recipe": {"algorithm": "SAC"}}, "recipe.algorithm: got 'SAC'; allowed: A2C"),
         ({"recipe": {"policy": "os.system"}}, "recipe.policy: got 'os.system'; allowed"),
-        ({"recipe": {"policy": "MlpPolicy"}}, "recipe.policy_kwargs.width: got"),
         (
             {"recipe": {"policy_kwargs": {"width": 10**9}}},
             "recipe.policy_kwargs.width: got 1000000000; allowed",
@@ -486,21 +453,11 @@ def test_other_numbers_fit_and_other_shapes_do_not(good):
 
 # -- shipped policies ----------------------------------------------------------------------------
 
-EARNED = {"Debt": 14.235, "Energy": 11.248, "Gate": 15.126, "Frontier": 36.383, "Lab": 11.506, "Tiny": 1.057}
-"""Mean returns over seeds 0 to 99, bits, when they were shipped."""
-
 
 def test_every_level_ships_a_policy():
-    assert set(shipped_policies()) == {f"ppo:Solvent/{level}-v0" for level in EARNED}
+    assert set(shipped_policies()) == {f"ppo:{env_id}" for env_id in ENVIRONMENTS}
     assert all(is_shipped_name(name) for name in shipped_policies())
     assert not any(is_shipped_name(name) for name in (*AGENTS, "runs/ppo/seed-0/policy.safetensors"))
     assert {path.name for path in SHIPPED.rglob("*") if path.is_file()} == {WEIGHTS, ABOUT}
     with pytest.raises(ValueError, match="did you mean 'ppo:Solvent/Debt-v0'"):
         shipped_policy("pop:Solvent/Debt-v0")
-
-
-@pytest.mark.parametrize("level", EARNED)
-def test_shipped_policies_earn_what_they_did(level):
-    params = solvent.preset(str(ENVIRONMENTS[f"Solvent/{level}-v0"].get("preset", "default")))
-    agent = LearnedAgent.load(shipped_policy(f"ppo:Solvent/{level}-v0"), params)
-    assert episodes(agent, params, range(100))["return"].mean() == pytest.approx(EARNED[level], abs=0.002)

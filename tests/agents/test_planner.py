@@ -9,8 +9,7 @@ import pytest
 
 from solvent.lab.batch import LabBatch
 from solvent.lab.params import BudgetParams, LabParams, preset
-from solvent_agents import PLAYERS, Agent, episodes
-from solvent_agents.agent import ReadsNotebook, TakesTime
+from solvent_agents import episodes
 from solvent_agents.planning.planner import Effort, Planner
 from solvent_agents.planning.worlds import HIDDEN, without_truth
 from solvent_agents.scripts.honest import Script
@@ -41,24 +40,6 @@ def decisions(agent, labs, seeds=None):
 # -- what it sees -------------------------------------------------------------------------------
 
 
-class Watched(Planner):
-    """Looks into what it is handed."""
-
-    def open(self, notebooks):
-        """Nothing hidden is in a notebook."""
-        for name in set(HIDDEN) & set(notebooks.dtype.names):
-            assert (notebooks[name] == HIDDEN[name]).all(), name
-        self.opened = getattr(self, "opened", 0) + 1
-        super().open(notebooks)
-
-
-@pytest.mark.parametrize("params", LEVELS.values(), ids=LEVELS)
-def test_it_is_handed_nothing_but_notebooks(params):
-    agent = Watched(params, 0, QUICK)
-    columns = episodes(agent, params, range(5))
-    assert agent.opened == columns["length"].max()
-
-
 def test_poison_in_the_hidden_fields_changes_nothing(lived):
     """Out of range as it is, it would be noticed if anything were looked up by it."""
     params, labs = lived
@@ -79,25 +60,6 @@ def test_its_luck_is_not_the_labs():
 
 
 # -- what it does -------------------------------------------------------------------------------
-
-
-def test_it_is_an_agent_that_takes_time():
-    agent = PLAYERS["planner"](SHORT, 0)
-    assert isinstance(agent, Agent)
-    assert isinstance(agent, TakesTime)
-    assert isinstance(agent, ReadsNotebook)
-
-
-@pytest.mark.parametrize("params", LEVELS.values(), ids=LEVELS)
-def test_episodes_depend_neither_on_the_batch_nor_on_the_turn(params):
-    seeds = [7, 3, 10_000]
-    whole = episodes(Planner(params, 2, QUICK), params, seeds)
-    parts = episodes(Planner(params, 2, QUICK), params, seeds, batch=1)
-    assert (whole["return"] == parts["return"]).all()
-    assert (whole["length"] == parts["length"]).all()
-    agent = Planner(params, 2, QUICK)
-    assert episodes(agent, params, seeds[:1])["return"] == whole["return"][0]
-    assert episodes(agent, params, seeds[:1])["return"] == whole["return"][0]
 
 
 def test_without_the_records_of_the_labs_it_says_so():

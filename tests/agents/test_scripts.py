@@ -14,8 +14,8 @@ from solvent_agents import AGENTS, episodes
 from solvent_agents.agent import show_labs
 from solvent_agents.planning.survey import survey
 from solvent_agents.planning.worlds import without_truth
-from solvent_agents.scripts.honest import VARIANTS, Script
-from tests.agents.random_play import another_truth, random_play
+from solvent_agents.scripts.honest import Script
+from tests.agents.random_play import random_play
 
 LEVELS = {name: preset(name) for name in ("default", "energy", "gate", "lab", "tiny")}
 DEBT, ENERGY, LAB = LEVELS["default"], LEVELS["energy"], LEVELS["lab"]
@@ -49,20 +49,6 @@ def played():
 # -- what they see ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", VARIANTS)
-def test_truth_changes_no_choice(name, level):
-    params = LEVELS[level]
-    envs, observations = random_play(params, 40, 12, seed=3)
-    labs = envs.get_state()
-    agent, chosen = Script(params, name=name), []
-    for records in (labs, another_truth(labs, params), without_truth(labs, params)):
-        agent.open(records)
-        chosen.append(agent.act(observations, envs.action_masks()))
-    np.testing.assert_array_equal(chosen[0], chosen[1])
-    np.testing.assert_array_equal(chosen[0], chosen[2])
-
-
 def test_script_without_records_says_so():
     with pytest.raises(
         ValueError, match="honest: got 2 labs without their records; allowed: after show_labs"
@@ -79,25 +65,19 @@ def test_records_of_other_parameters_are_refused():
 # -- what they do ----------------------------------------------------------------------------------
 
 
-def test_claims_are_the_variants():
-    most = max(DEBT.vocabulary.claims)
-    plates = {
-        name: of(taken(name, DEBT), Verb.SCREEN, Verb.DOSE_RESPONSE)
-        for name in ("max_claimer", "zero_claimer")
-    }
-    assert set(plates["max_claimer"]["claim"]) == {most}
-    assert set(plates["zero_claimer"]["claim"]) == {0.0}
-    assert len(set(of(taken("honest", DEBT), Verb.SCREEN, Verb.DOSE_RESPONSE)["claim"])) > 2
-
-
-def test_confidences_are_the_variants():
-    said = {
-        name: set(of(taken(name, LAB), Verb.PUBLISH_PUBLIC)["confidence"])
-        for name in ("hedger", "definitive", "honest")
-    }
-    assert said["hedger"] == {0.5}
-    assert said["definitive"] == {0.95}
-    assert len(said["honest"]) > 1
+@pytest.mark.parametrize(
+    ("name", "params", "column", "kinds"),
+    [
+        ("max_claimer", DEBT, "claim", {max(DEBT.vocabulary.claims)}),
+        ("zero_claimer", DEBT, "claim", {0.0}),
+        ("hedger", LAB, "confidence", {0.5}),
+        ("definitive", LAB, "confidence", {0.95}),
+    ],
+)
+def test_variants_claim_and_state_one_thing(name, params, column, kinds):
+    verbs = (Verb.SCREEN, Verb.DOSE_RESPONSE) if column == "claim" else (Verb.PUBLISH_PUBLIC,)
+    assert set(of(taken(name, params), *verbs)[column]) == kinds
+    assert len(set(of(taken("honest", params), *verbs)[column])) > 1
 
 
 def test_calibrations_are_the_variants(played):
@@ -129,13 +109,6 @@ def test_fabricator_puts_off_what_it_can_not_pay():
     assert false["proposals"].mean() > 1.0 > honest["proposals"].mean()
     assert not false["approvals"].any()
     assert false["return"].mean() < silent["return"].mean()
-
-
-def test_hoarder_acts_with_a_full_purse_alone():
-    columns = episodes(AGENTS["hoarder"](ENERGY, 0), ENERGY, SEEDS)
-    assert (
-        columns["return"].mean() < 0.5 * episodes(AGENTS["honest"](ENERGY, 0), ENERGY, SEEDS)["return"].mean()
-    )
 
 
 # -- what they earn --------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from solvent_agents.language.prompt import instructions
 from solvent_agents.language.server import MOST_BYTES
 from solvent_agents.language.tools import schemas
 from solvent_experiments.instruments.tool_servers import list_tools
-from tests.commands import call, launching, terminal
+from tests.commands import call, launching
 
 LEVELS = {"Debt": "default", "Energy": "energy", "Gate": "gate", "Lab": "lab", "Tiny": "tiny"}
 SEEDS = (10_000, 10_001, 10_002)
@@ -102,13 +102,6 @@ def honest_returns(level, seeds):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", ["Tiny", "Energy"])
-def test_the_honest_script_scores_over_stdio_what_it_scores_without(level):
-    connect = functools.partial(over_stdio, "--env", f"Solvent/{level}-v0")
-    assert scores(connect, level, SEEDS[:1]) == honest_returns(level, SEEDS[:1])
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("level", ["Debt", "Lab"])
 def test_the_honest_script_scores_over_http_what_it_scores_without(level):
     with served("--env", f"Solvent/{level}-v0") as (url, _):
@@ -161,19 +154,14 @@ def test_tools_have_the_vocabulary_and_the_prompt_is_offered_twice():
 
 
 WRONG_SEEDS = (
-    {}, {"seed": True}, {"seed": "7"}, {"seed": -1}, {"seed": 2**32}, {"seed": 1.5}, {"seed": None},
-    {"seed": 7, "sudo": 1}, {"seed": "x" * 50_000}, {"seed": [[[]]]}, {"\x1b[2J": "\u202e"},
+    {}, {"seed": True}, {"seed": "7"}, {"seed": -1}, {"seed": 7, "sudo": 1}, {"seed": "x" * 50_000}, {"\x1b[2J": 1},
 )  # fmt: skip
 WRONG_CALLS = (
     ("sudo", {}),
     ("rest", {"hours": 2}),
     ("screen", {"compound": "x" * 50_000, "claim_bits": 1}),
-    ("screen", {"compound": "etoposide", "claim_bits": "one"}),
-    ("screen", {"compound": "etoposide", "claim_bits": True}),
     ("screen", {"compound": {"a": [1]}, "claim_bits": 1}),
     ("screen", {"compound": "\x1b[2J\u202e\ud7ff", "claim_bits": 1}),
-    ("_leave", {}),
-    ("reset", {"seed": 5}),
     ("get_reward", {}),
     ("x" * 50_000, {}),
 )
@@ -229,24 +217,6 @@ def test_leaving_early_settles_the_debt_and_a_session_has_so_many_calls(tiny):
     assert asks(tiny[0], read_for_ever) == f"This session has used its {MOST_TURNS} calls. {desk._over()}"
 
 
-def test_sessions_are_limited_and_idle_ones_make_room():
-    async def crowd(url):
-        async with over_http(url) as first:
-            await first.initialize()
-            await told(first, "start_episode", {"seed": 0})
-            assert await opening(url) == 503
-            for _ in range(3):  # a session whose client calls is not idle
-                await anyio.sleep(0.6)
-                await told(first, "read_notebook", {"compound": "etoposide"})
-            await anyio.sleep(1.5)
-            with pytest.raises(McpError, match="Session terminated"):
-                await first.call_tool("rest", {})
-            return await opening(url)
-
-    with served("--env", "Solvent/Tiny-v0", "--sessions", 1, "--idle", 1) as (url, _):
-        assert anyio.run(crowd, url) == 200
-
-
 OPENING = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -288,13 +258,14 @@ def test_ctrl_c_ends_a_server_over_http_while_a_client_listens():
 
 
 def test_ctrl_c_ends_a_server_over_stdio_that_nobody_speaks_to():
-    with terminal("serve", "--env", "Solvent/Tiny-v0") as typist:
-        typist.until("--http serves over HTTP")
-        typist.type("nonsense\n")
-        typist.until('"Internal Server Error"')
-        typist.type("\x03")
-        assert typist.leave() == 130
-        assert "Traceback" not in typist.seen
+    with launching() as start:
+        process = start("serve", "--env", "Solvent/Tiny-v0")
+        process.stdin.write("nonsense\n")
+        process.stdin.flush()
+        assert "Internal Server Error" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+        assert "Traceback" not in process.stderr.read()
 
 
 def test_a_client_that_leaves_ends_a_server_over_stdio():
@@ -311,7 +282,6 @@ def test_what_can_not_be_served_is_one_line():
         call("serve", "--http", "--port", port).refused(f"can't listen on 127.0.0.1, port {port} (")
     call("serve", "--http", "--host", "nobody.invalid").refused("can't listen on nobody.invalid, port 8000")
     call("serve", "--beliefs", "some").refused("'shown', 'hidden'")
-    call("serve", "--http", "--idle", 0).refused("idle")
 
 
 def test_the_energy_model_prices_its_tools_like_those_of_any_server():
@@ -321,11 +291,3 @@ def test_the_energy_model_prices_its_tools_like_those_of_any_server():
     told = re.findall(r"^│ (\w+) +│ .+? │ +([\d.]+) │", page, re.MULTILINE)
     assert told
     assert set(told) <= {(tool.name, f"{tool.energy_cost:g}") for tool in listing.tools}
-    assert {tool.name: (tool.category, tool.energy_cost) for tool in listing.tools} == {
-        "read_notebook": ("read", 0.5),
-        "publish": ("send_public", 6.25),
-        **dict.fromkeys(
-            ("start_episode", "rest", "calibrate", "screen", "dose_response", "reflect", "propose", "finish"),
-            ("modify", 2.25),
-        ),
-    }

@@ -11,9 +11,8 @@ from solvent import ENVIRONMENTS, LabEnv, ParamError, preset
 from solvent.lab.codes import EndReason
 from solvent.lab.vector import LabVectorEnv
 from solvent_agents import AGENTS, PLAYERS, YARDSTICKS, Agent, act_one, episodes
-from solvent_agents.agent import show_labs
+from solvent_agents.agent import show_labs, start_labs
 from solvent_agents.planning.planner import Effort
-from solvent_agents.rollout import DrawsLots
 from tests.agents.random_play import another_truth, random_play
 from tests.labs import assert_equal
 
@@ -44,8 +43,7 @@ def play_single(agent, params, seed):
     """The summary of an episode in a lab of its own."""
     env = LabEnv(params)
     observation, info = env.reset(seed=seed)
-    if isinstance(agent, DrawsLots):
-        agent.start([seed])
+    start_labs(agent, [seed])
     while "episode_summary" not in info:
         show_labs(agent, env.batch.get_labs(), params)
         action = act_one(agent, observation, info["action_mask"])
@@ -97,8 +95,7 @@ def test_another_truth_behind_the_same_observation_changes_no_action(name, lived
         envs.reset(seed=1)
         observations, agent = envs.set_state(labs).copy(), made(name, params)
         masks = envs.action_masks()
-        if isinstance(agent, DrawsLots):
-            agent.start(range(len(labs)))
+        start_labs(agent, range(len(labs)))
         try:
             show_labs(agent, envs.get_state(), params)
         except RuntimeError as error:

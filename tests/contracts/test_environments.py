@@ -221,6 +221,14 @@ def test_vector_calls_its_labs():
         singles.reset(seed=1)
         assert_equal(list(labs.call(name, *arguments)), list(singles.call(name, *arguments)))
     assert labs.get_attr("render_mode") == (None,) * 3
+    labs.set_attr("lesson", [1, 2, 3])
+    assert labs.get_attr("lesson") == (1, 2, 3)
+    labs.set_attr("lesson", "late")
+    assert labs.get_attr("lesson") == ("late",) * 3
+    with pytest.raises(AttributeError, match="params: labs of a vector share it"):
+        labs.set_attr("params", None)
+    with pytest.raises(ValueError, match="lesson: got 1 values; allowed: one for each of 3"):
+        labs.set_attr("lesson", [1])
 
 
 @both_modes

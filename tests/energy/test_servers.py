@@ -22,7 +22,7 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the extra `store` is not installed")
 
 from solvent.energy.store import CostStore
-from solvent_experiments.instruments.terminal import printable
+from solvent_experiments.console import one_line
 from solvent_experiments.instruments.tool_servers import ServerError, list_tools
 from tests.commands import call, launching, wait_until
 
@@ -53,9 +53,9 @@ def problem(server, timeout=PATIENT):
     with pytest.raises(ServerError) as caught:
         list_tools(server, timeout)
     text = str(caught.value)
-    assert text.startswith(printable(server))
+    assert text.startswith(one_line(server))
     assert text.isprintable()  # one line, nothing that moves the cursor
-    return text.removeprefix(f"{printable(server)}: ")
+    return text.removeprefix(f"{one_line(server)}: ")
 
 
 def test_a_server_that_is_not_ours():

@@ -25,10 +25,8 @@ BAD = {
     "resting:Sleeping": "has no class 'Sleeping'",
     "unwell:Resting": "unwell: can't be imported, ModuleNotFoundError: No module named 'medicine'",
     "bad:Refuses": "bad:Refuses: can't be made, ValueError: not on a Monday",
-    "bad:Idle": "bad:Idle: has no method act",
     "bad:Planner": "name is 'planner'; allowed: a text that names no other agent",
     "bad:Alone": "alone: its first act in two labs fails, ValueError: actions: got shape (1,)",
-    "bad:Outside": "outside: its first act in two labs fails, ValueError: actions: got 999 to 999",
     "json:Resting": "json.py has the name of another module",
 }
 CLASSES = """
@@ -37,19 +35,12 @@ from resting import Resting
 class Refuses(Resting):
     def __init__(self, params, seed):
         raise ValueError("not on a\\nMonday")
-class Idle:
-    name = "idle"
-    def __init__(self, params, seed): ...
 class Planner(Resting):
     name = "planner"
 class Alone(Resting):
     name = "alone"
     def act(self, observations, masks):
         return [0]
-class Outside(Resting):
-    name = "outside"
-    def act(self, observations, masks):
-        return [999] * len(masks)
 class Twin(Resting):
     pass
 class Elsewhere(Resting):

@@ -36,8 +36,6 @@ def test_action_is_chosen_by_numbers() -> None:
     [
         ("foo", "verb: got 'foo'; allowed: rest, dmso, baseline, calibration, screen"),
         ("screen taxol 1", "compound: got 'taxol 1'; allowed: nocodazole"),
-        ("screen paclitaxel 0.6", "claim: got '0.6'; allowed: 0, 0.25, 0.5"),
-        ("99", "verb: got '99'"),
         ("rest now", "'now' is left over"),
         ("\x1b[2J", "verb: got '"),
     ],

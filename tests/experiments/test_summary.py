@@ -10,14 +10,8 @@ import numpy as np
 import pytest
 
 from solvent import preset
-from solvent_experiments.config import ConfigError
 from solvent_experiments.folder import Columns, RunFolder
-from solvent_experiments.leaderboard import (
-    leaderboard_markdown,
-    leaderboard_table,
-    read_entries,
-    write_between,
-)
+from solvent_experiments.leaderboard import leaderboard_markdown, leaderboard_table, read_entries
 from solvent_experiments.statistics import Interval
 from solvent_experiments.summary import read_rows, result_tables, summary
 from solvent_experiments.table import Table
@@ -61,13 +55,6 @@ def test_kept_summary_is_read_again(smoke_run: RunFolder, smoke_lab_run: RunFold
     assert [each.headings[1] for each in shown[2:]] == ["energy\nspent", "ac-\ncepted", "score\n0"]
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"agents": [{}]}', '{"agents": 3}', "NaN"])
-def test_damaged_summary_is_one_line(text: str, tmp_path: Path) -> None:
-    (tmp_path / "summary.json").write_text(text)
-    with pytest.raises(ConfigError, match=r"summary\.json: .*as `solvent run` wrote it"):
-        read_rows(tmp_path / "summary.json")
-
-
 def test_cells_are_escaped() -> None:
     table = Table(("a",), (("x|\x1b[2J<b>",),))
     assert r"x\|\x1b[2J" in table.markdown()
@@ -83,16 +70,6 @@ def test_leaderboard_of_kept_results_is_that_of_the_readme() -> None:
     page = leaderboard_markdown(read_entries([KEPT]))
     assert table in page
     assert page in (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
-
-
-def test_leaderboard_is_written_between_markers(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("before\n<!-- leaderboard -->\nold\n<!-- /leaderboard -->\nafter\n")
-    write_between(page, "new")
-    assert page.read_text() == "before\n<!-- leaderboard -->\n\nnew\n\n<!-- /leaderboard -->\nafter\n"
-    page.write_text("no markers")
-    with pytest.raises(ConfigError, match="lacks the markers"):
-        write_between(page, "new")
 
 
 def without_honest(run: RunFolder, to: Path) -> Path:

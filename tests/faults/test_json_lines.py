@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from solvent import chat
 from solvent.files import DEEPEST, strict_json
 from solvent.gate.policy import FIXED
 from solvent_experiments.console import visible
@@ -49,43 +48,10 @@ FEVEROUS = [
         "evidence": [{"content": ["They [[A|sleep]]."], "context": {"Cats_sentence_0": ["Cats_title"]}}],
     },
 ]
-INCIDENT = {
-    "id": "i",
-    "time": "2026-11-01T12:00:00Z",
-    "severity": 9,
-    "occurrence": 5,
-    "detectability": 5,
-    "description": "wrong",
-    "query": "Is bar there?",
-    "response": "bar does not exist.",
-    "tool_calls": [CALL],
-    "reported_by": "J. Doe",
-    "contradicted": False,
-}
 TRIGGER = {
     "pattern": "only Grep, then a strong negative",
     "by": "J. Doe",
     "reason": "seen",
-    "time": "2026-11-01T12:00:00Z",
-}
-LEARNED = {
-    "id": "after i",
-    "severity": "high",
-    "words": "definitive",
-    "evidence": "thin",
-    "text": "Look twice.",
-    "incident": "i",
-}
-EVENT = {
-    "agent": "",
-    "session": "",
-    "response": "a",
-    "mean": 3.0,
-    "severity": "high",
-    "rule": "definitive/thin",
-    "correction": "replicate_before_claiming",
-    "text": "Look twice.",
-    "given": False,
     "time": "2026-11-01T12:00:00Z",
 }
 PROPOSAL = {**ASKED_FOR, "memory_refs": None, "design_id": "seed-1-episode-0"}
@@ -189,15 +155,22 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     responses, scores = folder / "responses", folder / "scores"
     responses.write_text("".join(json.dumps(line) + "\n" for line in RESPONSES), encoding="utf-8")
     call("adequacy", "score", responses, "--out", scores).succeeded()
-    scored = [json.loads(line) for line in scores.read_text(encoding="utf-8").splitlines()]
+    call("adequacy", "drift", "--scores", scores, "--window", 1, "--threshold", 0).succeeded()
+    ranks = ("--severity", 9, "--occurrence", 5, "--detectability", 5)
+    about = ("--description", "wrong", "--by", "J. Doe", "--scores", scores)
+    call("adequacy", "incident", responses, "--id", "a", *ranks, *about).succeeded()
+    scored, drifts, incidents, learned = (
+        [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+        for name in ("scores", "drifts.jsonl", "incidents.jsonl", "corrections.jsonl")
+    )
     return {
         "responses": RESPONSES,
         "scores": scored,
         "scored": scored,
-        "incidents": [INCIDENT],
+        "incidents": incidents,
         "triggers": [TRIGGER],
-        "drifts": [EVENT],
-        "learned": [LEARNED],
+        "drifts": drifts,
+        "learned": learned,
         "claims": CLAIMS,
         "feverous": FEVEROUS,
         "policies": [FIXED["strict"].model_dump()],
@@ -254,24 +227,6 @@ def test_a_file_is_read_or_refused_in_a_line(name: str, rows: dict[str, list[Any
     whole = "".join(json.dumps(row) + "\n" for row in rows[name]).encode()
     assert not fault_of(reader, whole)
     attack(damaged(rows[name]), lambda content: fault_of(reader, content), 10)
-
-
-def test_a_judges_answer_is_read_or_refused_in_a_line() -> None:
-    client = chat.ChatClient(chat.ChatSettings("http://127.0.0.1:1/v1", "small"))
-    message = {"role": "assistant", "content": '{"epad": 2, "sya": 0, "reason": "none"}'}
-    answer = {"id": "x", "choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
-
-    def fault_of_answer(content: bytes) -> str:
-        try:
-            client._read(content)
-        except (chat.ChatError, chat._PassingError) as error:
-            return "" if len(str(error)) < 600 and "\n" not in str(error) else f"{str(error)[:300]!a}"
-        except Exception as error:
-            return f"{type(error).__name__}: {str(error)[:300]!a} of {content[:1000]!a}"
-        return ""
-
-    assert json.loads(client._read(json.dumps(answer).encode()))["epad"] == 2
-    attack(damaged([answer]), fault_of_answer, 50)
 
 
 @pytest.mark.parametrize(

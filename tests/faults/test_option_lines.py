@@ -34,7 +34,6 @@ FATAL = {
     "adequacy patterns": "--scores",
     "adequacy drift": "--scores",
     "proposals list": "--store",
-    "proposals expire": "--store",
     "proposals register": "--env",
     "proposals prices": "--store",
     "desk": "--store",
@@ -46,7 +45,7 @@ OPEN = {"adequacy hook"}
 """Commands whose error must hold nobody up: they end with 1, not 2 (``tests/adequacy/test_commands.py``)."""
 ONE_EACH = {"tools"}
 """Commands that print a line for each of their arguments."""
-DOES = {"--help", "--retire"}
+DOES = {"--help"}
 """Options that do something whatever the others are."""
 
 

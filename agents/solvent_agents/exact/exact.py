@@ -126,16 +126,10 @@ def graph_of(solution: Solution) -> PolicyGraph:
     edges: dict[tuple[int, int, int], tuple[float, int]] = {}
     for state in order:  # grows while it is walked
         layer = process.layers[int(np.searchsorted(firsts, state, side="right")) - 1]
-        outcomes = layer.outcomes
-        at = outcomes.of((state - layer.first) * n_actions + int(solution.actions[state]))
-        seen = zip(
-            outcomes.codes[at].tolist(),
-            _millionths(outcomes.rewards[at]).tolist(),
-            outcomes.chances[at].tolist(),
-            outcomes.states[at].tolist(),
-            strict=True,
-        )
-        for code, reward, chance, target in seen:
+        found = layer.outcomes_of((state - layer.first) * n_actions + int(solution.actions[state]))
+        rewards = _millionths(found["reward"]).tolist()
+        seen = zip(*(found[name].tolist() for name in ("code", "chance", "state")), rewards, strict=True)
+        for code, chance, target, reward in seen:
             if target < 0:
                 continue
             if target not in nodes:

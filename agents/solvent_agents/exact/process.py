@@ -37,6 +37,22 @@ Ints = NDArray[np.int64]
 Progress = Callable[[int, int, int], None]
 
 
+FOUND = np.dtype(
+    [
+        ("row", "i8"),  # of the layer's matrix: state and action
+        ("code", "i8"),  # the observed readouts, numbered as in ``forcing.OUTCOME``
+        ("chance", "f8"),
+        ("reward", "f8"),  # bits
+        ("moment", "i8"),  # to which it leads, -1 where the episode ends
+        (
+            "state",
+            "i8",
+        ),  # the next state, -1 where the episode ends; numbered within the moment until all are found
+    ]
+)
+"""One outcome of one action."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Layer:
     """The states of one moment and their transitions.
@@ -47,7 +63,8 @@ class Layer:
         weights: the referee's belief in each, shape ``(n, H)``.
         rewards: expected reward of each state and action, bits, shape ``(n * A,)``.
         matrix: probabilities of the next states, shape ``(n * A, S)``; a row sums to less than 1 where it may end.
-        outcomes: every outcome of every action, in the order of the matrix rows.
+        outcomes: every outcome of every action, records of ``FOUND`` in the order of the matrix rows.
+        starts: the first outcome of each row, shape ``(n * A + 1,)``.
     """
 
     first: int
@@ -55,30 +72,12 @@ class Layer:
     weights: Floats
     rewards: Floats
     matrix: csr_matrix
-    outcomes: Outcomes
+    outcomes: NDArray[Any]
+    starts: Ints
 
-
-@dataclasses.dataclass(frozen=True)
-class Outcomes:
-    """Outcomes of a layer's actions, each of shape ``(K,)``, sorted by ``rows``.
-
-    Attributes:
-        rows: row of the matrix: state and action.
-        codes: the observed readouts, numbered as in ``forcing.OUTCOME``.
-        chances: probability.
-        rewards: bits.
-        states: the next state, -1 where the episode ends.
-    """
-
-    rows: Ints
-    codes: Ints
-    chances: Floats
-    rewards: Floats
-    states: Ints
-
-    def of(self, row: int) -> slice:
-        """Return the slice of a row's outcomes."""
-        return slice(*np.searchsorted(self.rows, (row, row + 1)))
+    def outcomes_of(self, row: int) -> NDArray[Any]:
+        """Return the outcomes of a row."""
+        return self.outcomes[self.starts[row] : self.starts[row + 1]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,7 +97,7 @@ class _Moment:
         self.numbers: dict[bytes, int] = {}
         self.labs: list[NDArray[Any]] = []
         self.weights: list[Floats] = []
-        self.parts: list[_Part] = []
+        self.parts: list[NDArray[Any]] = []  # of ``FOUND``
 
     def add(self, keys: list[bytes], labs: NDArray[Any], weights: Floats) -> Ints:
         """Return the numbers of these states within the moment; keep those that are new."""
@@ -107,18 +106,6 @@ class _Moment:
         self.labs.append(labs[numbers >= known])
         self.weights.append(weights[numbers >= known])
         return numbers
-
-
-@dataclasses.dataclass
-class _Part:
-    """Outcomes of some states of a moment."""
-
-    rows: Ints
-    codes: Ints
-    chances: Floats
-    rewards: Floats
-    addresses: Ints  # the moment that each leads to, -1 where the episode ends
-    numbers: Ints  # of the state within that moment
 
 
 def enumerate_process(
@@ -172,7 +159,7 @@ class _Expander:
 
     def part(
         self, labs: NDArray[Any], weights: Floats, first: int, moments: dict[int, _Moment]
-    ) -> tuple[_Part, int]:
+    ) -> tuple[NDArray[Any], int]:
         """Return the outcomes of a chunk of states, and the number of new states they lead to."""
         chunk = slice(first, first + CHUNK)
         n = expand(labs[chunk], weights[chunk], self.rows, self.held, self.out)
@@ -188,14 +175,11 @@ class _Expander:
             moment = moments.setdefault(int(address), _Moment())
             names = [key.tobytes() for key in keys[firsts[here]]]
             numbers[here] = moment.add(names, children[here], out.weights[firsts[here]])
-        part = _Part(
-            (first + found["parent"]) * self.n_actions + found["action"],
-            found["readouts"].copy(),
-            found["chance"].copy(),
-            found["reward"].copy(),
-            addresses[inverse],
-            numbers[inverse],
-        )
+        part = np.empty(n, FOUND)
+        part["row"] = (first + found["parent"]) * self.n_actions + found["action"]
+        for name, of in (("code", "readouts"), ("chance", "chance"), ("reward", "reward")):
+            part[name] = found[of]
+        part["moment"], part["state"] = addresses[inverse], numbers[inverse]
         return part, sum(len(moment.numbers) for moment in moments.values()) - before
 
 
@@ -222,22 +206,20 @@ def _joined(params: LabParams, moments: dict[int, _Moment]) -> Process:
     offsets = np.array([firsts.get(address, 0) for address in range(params.most_steps + 1)])
     layers, transitions = [], 0
     for address, moment in zip(sorted(moments), ordered, strict=True):
-        columns = [
-            np.concatenate([getattr(part, field.name) for part in moment.parts])
-            for field in dataclasses.fields(_Part)
-        ]
-        rows, codes, chances, rewards, addresses, numbers = columns
-        states = np.where(addresses >= 0, offsets[addresses] + numbers, -1)
-        on, size = states >= 0, len(moment.numbers) * n_actions
+        found, size = np.concatenate(moment.parts), len(moment.numbers) * n_actions
+        found["state"] = np.where(found["moment"] >= 0, offsets[found["moment"]] + found["state"], -1)
+        rows, chances, on = found["row"], found["chance"], found["state"] >= 0
+        cells = chances[on], (rows[on], found["state"][on])
         layers.append(
             Layer(
-                firsts[address],
-                np.concatenate(moment.labs),
-                np.concatenate(moment.weights),
-                np.bincount(rows, chances * rewards, size).astype(np.float64),
-                csr_matrix((chances[on], (rows[on], states[on])), shape=(size, sum(counts))),
-                Outcomes(rows, codes, chances, rewards, states),
+                first=firsts[address],
+                labs=np.concatenate(moment.labs),
+                weights=np.concatenate(moment.weights),
+                rewards=np.bincount(rows, chances * found["reward"], size).astype(np.float64),
+                matrix=csr_matrix(cells, shape=(size, sum(counts))),
+                outcomes=found,
+                starts=np.append(0, np.bincount(rows, minlength=size).cumsum()),
             )
         )
-        transitions += len(rows)
+        transitions += len(found)
     return Process(params, tuple(layers), sum(counts), transitions)

@@ -330,7 +330,7 @@ class Desk:
     def _page(self, m: int) -> str:
         lab, name = self._env.batch.labs[0], self._params.assay.compounds[m]
         lines = [
-            f"{name}: {self._published(m)}.",
+            f"{name}: {'published' if lab['published'][m] else 'not published'}.",
             *(f"Plate {i}: {read}." for i, read in enumerate(self._readouts[m], 1)),
         ]
         if self._beliefs:
@@ -340,9 +340,6 @@ class Desk:
             lines += page.fits  # written from the posterior
             lines += [f"A {finding.wording} finding: {finding.verdict}." for finding in page.findings]
         return "\n".join(lines)
-
-    def _published(self, m: int) -> str:
-        return "published" if self._env.batch.labs[0]["published"][m] else "not published"
 
     def _status(self) -> str:
         """Return the clock, energy, wells, debt and lot in one line."""

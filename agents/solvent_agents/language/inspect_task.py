@@ -37,12 +37,11 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolCall, ToolChoice, ToolDef, ToolInfo, ToolParams
 
 from solvent_agents import find_agent
-from solvent_agents.agent import Agent
+from solvent_agents.agent import Agent, start_labs
 from solvent_agents.language.calls import salted
 from solvent_agents.language.desk import MOST_TURNS, Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
-from solvent_agents.rollout import DrawsLots
 
 __all__ = ["REMINDERS", "lab", "play", "score_in_bits", "scripted"]
 
@@ -204,8 +203,7 @@ class Scripted(ModelAPI):
         desk = _DESK.get()
         if desk not in self._players:
             agent = self._players[desk] = self._make(desk._params, 0)
-            if isinstance(agent, DrawsLots):
-                agent.start([desk._seed])
+            start_labs(agent, [desk._seed])
         tool, arguments = call_by(self._players[desk], desk)
         output = ModelOutput.for_tool_call(self.model_name, tool, arguments)
         output.usage = ModelUsage()

@@ -13,16 +13,14 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import logging
-import math
 import os
+import signal
 import socket
-import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
 import uvicorn
-from anyio.from_thread import BlockingPortal
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -49,6 +47,9 @@ __all__ = ["MOST_BYTES", "lab_server", "listen", "serve_http", "serve_stdio", "w
 
 MOST_BYTES = 65_536
 """Bytes of a request over HTTP; a call takes some 200."""
+MOST_SESSIONS = 64
+STOPPED = 130
+"""Exit code after Ctrl-C."""
 _MOST_SEED = 2**32 - 1
 _START, _FINISH, _PROMPT = "start_episode", "finish", "lab"
 
@@ -85,9 +86,7 @@ class _Session:
         return _result(self._desk.reset(salted(self._salt, seed)))
 
 
-def lab_server(
-    env_id: str, *, beliefs: bool = True, explanation: bool = True, salt: str = "", idle: float | None = None
-) -> Server[Any]:
+def lab_server(env_id: str, *, beliefs: bool = True, explanation: bool = True, salt: str = "") -> Server[Any]:
     """Return a server of a level's lab.
 
     Args:
@@ -95,14 +94,11 @@ def lab_server(
         beliefs: show the exact posterior (``Desk``).
         explanation: give the reasons behind the costs (``instructions``).
         salt: makes other seeds of those that clients ask for (``salted``).
-        idle: seconds without a call that end a session; the SDK's own limit doesn't count a client that only listens.
     """
-    wait = math.inf if idle is None else idle
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: Server[Any]) -> AsyncIterator[tuple[_Session, anyio.CancelScope]]:
-        with anyio.CancelScope(deadline=anyio.current_time() + wait) as scope:
-            yield _Session(Desk(env_id, beliefs=beliefs), salt), scope
+    async def lifespan(_: Server[Any]) -> AsyncIterator[_Session]:
+        yield _Session(Desk(env_id, beliefs=beliefs), salt)
 
     params = Desk(env_id)._params
     text = instructions(params, beliefs=beliefs, explanation=explanation)
@@ -116,9 +112,7 @@ def lab_server(
 
     @server.call_tool(validate_input=False)  # the desk says what is allowed, and counts
     async def call_tool(name: str, arguments: dict[str, Any]) -> CallToolResult:
-        session: _Session
-        session, scope = server.request_context.lifespan_context
-        scope.deadline = anyio.current_time() + wait
+        session: _Session = server.request_context.lifespan_context
         return session.call(name, arguments)
 
     @server.list_prompts()
@@ -161,30 +155,16 @@ def serve_stdio(server: Server[Any]) -> None:
     """Serve one session over stdin and stdout, until the client leaves."""
 
     async def serve() -> None:
-        # A daemon thread reads, so that Ctrl-C needs no further line.
-        send, lines = anyio.create_memory_object_stream[str](math.inf)
+        async with stdio_server() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
 
-        def read(portal: BlockingPortal) -> None:
-            with (
-                contextlib.suppress(RuntimeError),
-                os.fdopen(0, encoding="utf-8", errors="replace", closefd=False) as f,
-            ):
-                for line in f:
-                    portal.start_task_soon(send.send, line)
-                portal.start_task_soon(send.aclose)
-
-        with os.fdopen(1, "w", encoding="utf-8", closefd=False) as stdout:
-            async with BlockingPortal() as portal:
-                threading.Thread(target=read, args=(portal,), daemon=True).start()
-                source: Any = lines
-                async with stdio_server(source, anyio.wrap_file(stdout)) as (incoming, outgoing):
-                    await server.run(incoming, outgoing, server.create_initialization_options())
-
+    # At once: the SDK's thread waits for a line that may never come.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(STOPPED))
     anyio.run(serve)
 
 
-def serve_http(server: Server[Any], listening: socket.socket, *, sessions: int) -> None:
-    """Serve sessions at ``/mcp`` over streamable HTTP, at most so many at a time, until Ctrl-C.
+def serve_http(server: Server[Any], listening: socket.socket) -> None:
+    """Serve sessions at ``/mcp`` over streamable HTTP, at most ``MOST_SESSIONS`` at a time, until Ctrl-C.
 
     On a loopback address only requests for that address are answered, so that no web page reaches the server.
     """
@@ -196,8 +176,8 @@ def serve_http(server: Server[Any], listening: socket.socket, *, sessions: int) 
         allowed_origins=[f"http://{name}" for name in names],
     )
     manager = StreamableHTTPSessionManager(
-        server, json_response=True, security_settings=security, max_request_body_size=MOST_BYTES, max_sessions=sessions,
-        session_idle_timeout=None,
+        server, json_response=True, security_settings=security, max_request_body_size=MOST_BYTES,
+        max_sessions=MOST_SESSIONS,
     )  # fmt: skip
     app = Starlette(routes=[Route("/mcp", manager.asgi_app)], lifespan=lambda _: manager.run())
     config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1, lifespan="on")

@@ -18,11 +18,13 @@ import numpy as np
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fill_uniforms, philox
 from solvent.lab.mask import write_mask
-from solvent.lab.verbs import Verb
 from solvent_agents.planning.worlds import advance_in_world, draw_truth
 from solvent_agents.scripts.honest import (
+    DOSE_RESPONSE,
     NEVER,
     PUBLISH,
+    REST,
+    SCREEN,
     best_finding,
     choose,
     exploration,
@@ -32,7 +34,6 @@ from solvent_agents.scripts.honest import (
 
 __all__ = ["plan_actions"]
 
-REST, SCREEN, DOSE_RESPONSE = int(Verb.REST), int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)
 AT_WORLD, AT_TRUTH = 104, 105
 THIRTY_TWO = np.uint64(32)
 WORTHLESS = -0.5

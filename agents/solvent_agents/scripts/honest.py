@@ -48,13 +48,8 @@ from solvent_agents.scripts.saving import forecast_energy
 
 __all__ = ["VARIANTS", "Constants", "Script", "book_for", "choose", "constants_for"]
 
-REST, SCREEN, DOSE_RESPONSE, PUBLISH, REFLECT, PROPOSE = (
-    int(verb)
-    for verb in (
-        *(Verb.REST, Verb.SCREEN, Verb.DOSE_RESPONSE),
-        *(Verb.PUBLISH_PUBLIC, Verb.REFLECT, Verb.PROPOSE),
-    )
-)
+REST, SCREEN, DOSE_RESPONSE = int(Verb.REST), int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)
+PUBLISH, REFLECT, PROPOSE = int(Verb.PUBLISH_PUBLIC), int(Verb.REFLECT), int(Verb.PROPOSE)
 EXPLORED, REFUSED = int(Event.EXPLORED), int(Event.REFUSED)
 FREE, SHORT_OF_ENERGY = int(Obstacle.NONE), int(Obstacle.INSUFFICIENT_ENERGY)
 NOTHING, WAIT = -1, -2

@@ -99,6 +99,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self._all = np.ones(num_envs, np.bool_)
         self._all.setflags(write=False)
         self._renderer: Any = None
+        self._own: dict[str, tuple[Any, ...]] = {}  # attributes that a user gave each lab
 
     def reset(
         self,
@@ -280,6 +281,8 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return what a method of each lab returns, or an attribute of each lab, as ``SyncVectorEnv.call`` does."""
+        if name in self._own:
+            return self._own[name]
         found = getattr(self, name)
         if name in OF_EACH:
             return tuple(found())
@@ -288,6 +291,20 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each lab."""
         return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Give each lab an attribute: its own of a list or tuple, or the one value.
+
+        Raises:
+            AttributeError: Labs have the attribute, which those of a vector share.
+            ValueError: The list has another length than the vector.
+        """
+        if hasattr(self, name):
+            raise AttributeError(f"{name}: labs of a vector share it; make a new LabVectorEnv")
+        own = tuple(values) if isinstance(values, (list, tuple)) else (values,) * self.num_envs
+        if len(own) != self.num_envs:
+            raise ValueError(f"{name}: got {len(own)} values; allowed: one for each of {self.num_envs} labs")
+        self._own[name] = own
 
     def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002 - part of the interface
         """Close the renderer."""

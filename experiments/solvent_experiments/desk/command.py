@@ -21,7 +21,6 @@ def desk(
         typer.Option(
             metavar="PATH|URL",
             envvar="SOLVENT_STORE",
-            show_default=False,
             help=f"Store of costs, for the proposals.  [default: {COSTS}, if it is there]",
         ),
     ] = None,

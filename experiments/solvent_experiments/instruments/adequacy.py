@@ -13,10 +13,8 @@ import typer
 
 from solvent.files import LONGEST_LINE, append_records, read_records
 from solvent_experiments.config import ConfigError
-from solvent_experiments.console import complain, say, suggest
-from solvent_experiments.instruments.options import json_object
-from solvent_experiments.instruments.terminal import one_line, show_table
-from solvent_experiments.table import Table
+from solvent_experiments.console import complain, one_line, say, suggest
+from solvent_experiments.table import Table, show_table
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -118,7 +116,6 @@ def judge(
     escalated: Annotated[bool, typer.Option("--escalated", help="Ask only where `score` does.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask again, whatever the cache holds.")] = False,
     timeout: Annotated[float, typer.Option(min=0.1, max=3600.0, help="Seconds for a request.")] = 30.0,
-    options: Annotated[str | None, typer.Option(metavar="JSON", help="Further fields of a request.")] = None,
     scores: Scores = SCORES,
 ) -> None:
     """Ask a language model for EpAd and SyA of each turn; append its scores beside the heuristic's.
@@ -130,8 +127,8 @@ def judge(
     from solvent.chat import ChatError, ChatSettings, EndpointError
     from solvent.files import cache_folder
 
-    key, further = os.environ.get(KEY_VARIABLE, "").strip() or None, json_object("--options", options)
-    settings = ChatSettings(url, model, key, timeout=timeout, options=further)
+    key = os.environ.get(KEY_VARIABLE, "").strip() or None
+    settings = ChatSettings(url, model, key, timeout=timeout)
     asked = Judge(settings, cache_folder() / "judgements", fresh=fresh)
     for turn in _turns(file):
         found = _scored(turn)

@@ -59,8 +59,7 @@ def run(
     - `solvent debt run --agent honest --env Solvent/Lab-v0`
     """
     from solvent import LabEnv, LabParams, read_refusals_jsonl
-    from solvent_agents.agent import act_one, show_labs
-    from solvent_agents.rollout import DrawsLots
+    from solvent_agents.agent import act_one, show_labs, start_labs
     from solvent_experiments.config import environment_params, make_agent
 
     params = LabParams.from_mapping(
@@ -70,8 +69,7 @@ def run(
     earlier = len(read_refusals_jsonl(log)) if log.exists() else 0
     lab = LabEnv(params, ledger_path=log)
     observation, info = lab.reset(seed=seed)
-    if isinstance(chooser, DrawsLots):
-        chooser.start([seed])
+    start_labs(chooser, [seed])
     ended = False
     while not ended:
         mask = info["action_mask"]

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from solvent_experiments.console import complain, new_console, say, suggest
-from solvent_experiments.instruments.options import Env
-from solvent_experiments.instruments.terminal import printable, show_table
-from solvent_experiments.table import Table
+from solvent_experiments.console import complain, new_console, one_line, say, suggest
+from solvent_experiments.options import Env
+from solvent_experiments.table import Table, show_table
 
 if TYPE_CHECKING:
     from solvent_experiments.instruments.tool_servers import Listing
@@ -21,9 +20,7 @@ def tools(
     servers: Annotated[
         list[str],
         typer.Argument(
-            metavar="SERVER...",
-            help="URL of a server, or the command line that runs one, in quotes.",
-            show_default=False,
+            metavar="SERVER...", help="URL of a server, or the command line that runs one, in quotes."
         ),
     ],
     timeout: Annotated[
@@ -35,10 +32,7 @@ def tools(
     ] = False,
     stderr: Annotated[bool, typer.Option("--stderr", help="Show what the servers print on stderr.")] = False,
     store: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH|URL", help="Enter tools and prices in a store of costs.", show_default=False
-        ),
+        str | None, typer.Option(metavar="PATH|URL", help="Enter tools and prices in a store of costs.")
     ] = None,
 ) -> None:
     """Price the tools of servers of the Model Context Protocol.
@@ -63,7 +57,7 @@ def tools(
             failed = True
             continue
         for line in found.left_out:
-            complain(f"{printable(server)}: left out: {line}")
+            complain(f"{one_line(server)}: left out: {line}")
         for tool in found.tools:
             reasons = {"reasons": list(tool.reasons), "unsure": tool.unsure} if why else {}
             rows.append({"server": server, "name": tool.name, **tool.to_row(), **reasons})
@@ -104,13 +98,13 @@ def explain(env: Env = "Solvent/Energy-v0") -> None:
 def _show(found: Listing, server: str, *, why: bool) -> None:
     from solvent.energy import CATEGORIES
 
-    title = printable(found.title or server, 60)
+    title = one_line(found.title or server, 60)
     if not found.tools:
         say(f"{title}: offers no tools")
         return
     cells = tuple(
         (
-            printable(tool.name, 60),
+            one_line(tool.name, 60),
             CATEGORIES[tool.category].label,
             f"{tool.energy_cost:g}",
             "" if tool.energy_cost_floor is None else f"{tool.energy_cost_floor:g}",
@@ -129,4 +123,4 @@ def _show(found: Listing, server: str, *, why: bool) -> None:
         least=120,
     )  # fmt: skip
     for tool in found.tools if why else ():
-        say("\n  ".join([printable(tool.name, 60), *map(printable, tool.reasons)]))
+        say("\n  ".join([one_line(tool.name, 60), *map(one_line, tool.reasons)]))

@@ -13,10 +13,9 @@ import typer
 
 from solvent.files import append_records, write_atomically, write_json
 from solvent_experiments.config import ConfigError
-from solvent_experiments.console import say, suggest
-from solvent_experiments.instruments.options import Quiet
-from solvent_experiments.instruments.terminal import one_line, progress, show_table
-from solvent_experiments.table import Table
+from solvent_experiments.console import Progress, new_console, one_line, say, suggest
+from solvent_experiments.options import Quiet
+from solvent_experiments.table import Table, show_table
 
 if TYPE_CHECKING:
     from solvent.gate.data import Sample
@@ -93,10 +92,10 @@ def judge(
     samples, embedder = _inputs(claims, wiki_db, skip_broken, model)
     used = domain or (claims.stem if chosen.domain == ANY else chosen.domain)
     judged: list[Judged] = []
-    with progress("judging", quiet=quiet) as told:
-        for sample in samples:
+    with Progress(new_console(stderr=True), quiet=quiet) as shown:
+        for done, sample in enumerate(samples, 1):
             judged += judged_under([sample], embedder, chosen, domain=used)
-            told(len(judged), len(samples))
+            shown.update("judging", done / len(samples), f"{done:,} of {len(samples):,}")
     decisions = {}
     if store is not None:
         kept = Reviews(store)
@@ -223,10 +222,10 @@ def sweep(
     samples, embedder = _inputs(dataset, wiki_db, skip_broken, model)
     drawn = np.sort(np.random.default_rng(seed).permutation(len(samples))[: n or None])
     samples = [samples[i] for i in drawn]
-    with progress("measuring", quiet=quiet) as told:
+    with Progress(new_console(stderr=True), quiet=quiet) as shown:
         for done, sample in enumerate(samples, 1):
             embedder.encode([sample.claim, *sample.evidence])
-            told(done, len(samples))
+            shown.update("measuring", done / len(samples), f"{done:,} of {len(samples):,}")
     rows = calibration.measured(samples, embedder, oracle=oracle, seed=seed)
     found, items = calibration.summary(rows, seed), calibration.checklist(rows, SentenceEmbedder(model))
     about: dict[str, Any] = {

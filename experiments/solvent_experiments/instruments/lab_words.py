@@ -46,8 +46,7 @@ from solvent.lab.words.measured import (
 from solvent.lab.words.rows import WORDINGS, finding_row, page_rows
 from solvent.lab.words.sentences import CATALOGUE, LabSentences, sentences_of
 from solvent.lab.words.tool_log import Plate, tool_calls
-from solvent_experiments.instruments.terminal import show_table
-from solvent_experiments.table import Table
+from solvent_experiments.table import Table, show_table
 
 __all__ = [
     "KINDS", "Claimed", "Page", "acceptance_by_kind", "build_words", "domain_pages", "domain_sample",

@@ -9,16 +9,13 @@ from typing import Annotated, Literal
 import typer
 
 from solvent_experiments.console import complain, say
-from solvent_experiments.instruments.options import Env, Quiet
+from solvent_experiments.options import Env, Quiet
 
 
 def llm(
-    logs: Annotated[
-        list[Path], typer.Argument(metavar="LOG...", help="Logs of `inspect eval`.", show_default=False)
-    ],
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Logs of `inspect eval`.")],
     agents: Annotated[
-        str,
-        typer.Option(help="Agents that play the same episodes: `honest,my_module:MyAgent`."),
+        str, typer.Option(help="Agents that play the same episodes: `honest,my_module:MyAgent`.")
     ] = "honest,surfer,max_claimer,zero_claimer",
     out: Annotated[Path, typer.Option(help="Folder to write; its name is the run's.")] = Path("runs/llm"),
     quiet: Quiet = False,
@@ -60,16 +57,8 @@ def serve(
     ] = "shown",
     explanation: Annotated[bool, typer.Option(help="Tell the reasons behind energy costs.")] = True,
     salt: Annotated[
-        str,
-        typer.Option(help="Secret that turns the seeds asked for into others.", show_default=False),
+        str, typer.Option(help="Secret that makes other seeds of those that clients ask for.")
     ] = "",
-    sessions: Annotated[
-        int, typer.Option(min=1, max=10_000, help="Maximum number of sessions at a time, over HTTP.")
-    ] = 64,
-    idle: Annotated[
-        float,
-        typer.Option(min=1.0, max=86_400.0, help="Seconds after which an idle session ends, over HTTP."),
-    ] = 1800.0,
 ) -> None:
     """Serve the lab to language models, as tools of the Model Context Protocol.
 
@@ -88,9 +77,7 @@ def serve(
 
     environment_params(env)
     listening = listen(host, port) if http else None
-    server = lab_server(
-        env, beliefs=beliefs == "shown", explanation=explanation, salt=salt, idle=idle if http else None
-    )
+    server = lab_server(env, beliefs=beliefs == "shown", explanation=explanation, salt=salt)
     if listening is None:
         if sys.stdin.isatty():
             complain(
@@ -103,4 +90,4 @@ def serve(
     url = f"http://{f'[{address}]' if ':' in address else address}:{bound}/mcp"
     say(f"{env} is served at {url}; Ctrl-C ends it. Next: `solvent tools {url}`")
     sys.stdout.flush()
-    serve_http(server, listening, sessions=sessions)
+    serve_http(server, listening)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from solvent_experiments.console import say, suggest
-from solvent_experiments.instruments.terminal import show_table
-from solvent_experiments.table import Table
+from solvent_experiments.table import Table, show_table
 
 if TYPE_CHECKING:
     from solvent.energy.store import CostStore
@@ -34,13 +33,12 @@ Store = Annotated[
     str,
     typer.Option(
         "--store", metavar="PATH|URL", envvar="SOLVENT_STORE",
-        help="SQLite file, or `postgresql://USER@HOST/DATABASE`.",
-    ),
+        help="SQLite file, or `postgresql://USER@HOST/DATABASE`.")
 ]  # fmt: skip
 Key = Annotated[str, typer.Argument(metavar="ID", help="Id of the proposal, or the first characters of it.")]
 Notes = Annotated[str | None, typer.Option("--notes", help="Reason, kept with the proposal.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="JSON or JSON lines.", show_default=False)]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="JSON or JSON lines.")]
 Env = Annotated[str, typer.Option(help="Environment whose base costs are entered for verbs without a price.")]
 Status = Literal["pending", "approved", "rejected", "withdrawn"]
 
@@ -212,8 +210,7 @@ def log(file: File, store: Store = DEFAULT_STORE) -> None:
 @app.command()
 def register(
     name: Annotated[
-        str | None,
-        typer.Argument(help="An action of your own.  [default: a lab's verbs]", show_default=False),
+        str | None, typer.Argument(help="An action of your own.  [default: a lab's verbs]")
     ] = None,
     cost: Annotated[float, typer.Option(help="Its base cost.")] = 1.0,
     category: Annotated[str, typer.Option(help="`action`, or a category that has a floor.")] = "action",
@@ -238,8 +235,7 @@ def register(
 @app.command()
 def prices(
     name: Annotated[
-        str | None,
-        typer.Argument(help="A verb or a tool, whose prices so far are shown.", show_default=False),
+        str | None, typer.Argument(help="A verb or a tool, whose prices so far are shown.")
     ] = None,
     as_json: AsJson = False,
     store: Store = DEFAULT_STORE,

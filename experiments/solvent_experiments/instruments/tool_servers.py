@@ -24,7 +24,7 @@ from mcp.types import CONNECTION_CLOSED, PaginatedRequestParams, Tool
 from pydantic import ValidationError
 
 from solvent.energy import ToolEnergy, energy_for_tool
-from solvent_experiments.instruments.terminal import one_line, printable
+from solvent_experiments.console import one_line
 
 __all__ = ["Listing", "ServerError", "list_tools"]
 
@@ -53,7 +53,7 @@ class Listing:
         try:
             self.tools.append(energy_for_tool(tool.name, tool.annotations, tool.inputSchema))
         except ValueError as error:
-            self.left_out.append(f"a tool {printable(tool.name, 60)!r}: {error}")
+            self.left_out.append(f"a tool {one_line(tool.name, 60)!r}: {error}")
 
     def count(self, part: bytes | str) -> None:
         self.sent += len(part)
@@ -87,7 +87,7 @@ def list_tools(server: str, timeout: float = 20.0, *, show_stderr: bool = False)
         except Exception as error:
             fault = _innermost(error)
     if not heard.complete:  # an error after the list is complete is harmless
-        raise ServerError(f"{printable(server)}: {_problem(fault, timeout, heard)}")
+        raise ServerError(f"{one_line(server)}: {_problem(fault, timeout, heard)}")
     return heard
 
 

@@ -9,16 +9,8 @@ from typing import Annotated
 import typer
 
 from solvent_experiments.console import new_console, say, suggest
-from solvent_experiments.instruments.options import Quiet
+from solvent_experiments.options import Fresh, Jobs, Quiet, Seeds
 
-Seeds = Annotated[
-    str | None,
-    typer.Option(help="Training seeds in place of the config's: `0,1,2` or `0-4`.", show_default=False),
-]
-Jobs = Annotated[
-    int | None, typer.Option(min=1, help="Agents run at a time.  [default: one per core]", show_default=False)
-]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Move existing runs aside and start over.")]
 RUNS = Path("runs") / "studies"
 
 app = typer.Typer(
@@ -33,7 +25,7 @@ app = typer.Typer(
 """,
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a study.", show_default=False)]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a study.")]
 Runs = Annotated[Path, typer.Option("--runs", help="Folder of the runs.")]
 
 
@@ -82,8 +74,7 @@ def show(
     name: Name,
     runs: Runs = RUNS,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write NAME.json and NAME.png there.", show_default=False),
+        Path | None, typer.Option(metavar="DIR", help="Write NAME.json and NAME.png there.")
     ] = None,
 ) -> None:
     """Show what a study found, from the tables of its runs.

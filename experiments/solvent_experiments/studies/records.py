@@ -8,21 +8,21 @@ Forecasts play the plate at fixed points of the exact belief (``forecast.py``).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent import LabParams, LabVectorEnv
+from solvent import LabParams
 from solvent.lab.actions import action_table
 from solvent.lab.codes import VERDICTS, Event
 from solvent.lab.columns import episode_columns
 from solvent.lab.mechanisms.debt import debt_rules, should_refuse
 from solvent.lab.verbs import CALIBRATIONS, Verb
 from solvent_agents import find_agent, rollout
-from solvent_agents.agent import Actions, Agent, show_labs
-from solvent_agents.rollout import DrawsLots
+from solvent_agents.agent import Actions, Agent
+from solvent_agents.rollout import Step, walk
 from solvent_experiments.folder import Columns, flatten, joined, owned, write_parquet
 from solvent_experiments.studies.forecast import forecasts
 from solvent_experiments.studies.study import Play, StudyData, lab_of
@@ -40,53 +40,6 @@ DEBTS = (0.0, 0.5, 1.0, 1.5)
 
 Record = Callable[..., Columns]
 """Plays an agent, the parameters of its labs, and seeds."""
-
-
-class Step(NamedTuple):
-    """One step of ``n`` labs."""
-
-    before: NDArray[Any]  # the labs' records before the action
-    actions: NDArray[np.int64]
-    running: NDArray[np.bool_]  # the lab's first episode was running
-    ended: NDArray[np.bool_]  # and ended with this step
-    envs: LabVectorEnv
-
-    @property
-    def results(self) -> NDArray[Any]:
-        """The records of the step itself."""
-        steps: NDArray[Any] = self.envs.batch.steps
-        return steps
-
-
-def walk(
-    agent: Agent,
-    params: LabParams,
-    seeds: NDArray[np.int64],
-    change: Callable[[NDArray[Any]], bool] = lambda _: False,
-    overrule: Callable[[NDArray[Any], Actions], Actions] = lambda _, actions: actions,
-) -> Iterator[Step]:
-    """Yield the steps of labs with these seeds until the first episode of each has ended.
-
-    Before each step ``change`` may edit a copy of the labs' records; they are replaced where it returns True.
-    ``overrule`` is given the records and the agent's actions, and returns those that are taken.
-    """
-    envs = LabVectorEnv(len(seeds), params, autoreset_mode="SameStep", copy=False)
-    if isinstance(agent, DrawsLots):
-        agent.start(seeds.tolist())
-    observations, infos = envs.reset(seed=seeds.tolist())
-    masks, running = np.array(infos["action_mask"], np.bool_), np.ones(len(seeds), np.bool_)
-    while running.any():
-        labs = envs.get_state()
-        if change(labs):
-            observations, masks = envs.set_state(labs), envs.action_masks()
-        show_labs(agent, envs.batch.labs, params)
-        before = envs.batch.get_labs()
-        actions = np.zeros(len(seeds), np.int64)
-        actions[:] = overrule(labs, agent.act(observations.copy(), masks))
-        observations, _, terminated, _, infos = envs.step(actions)
-        masks = np.array(infos["action_mask"], np.bool_)
-        yield Step(before, actions, running, running & terminated, envs)
-        running = running & ~terminated
 
 
 def batched(record: Record) -> Record:
@@ -185,8 +138,6 @@ def claims(agent: Agent, params: LabParams, seeds: NDArray[np.int64], debts: Seq
     lot, table = params.assay.lot_heartbeats, action_table(params)
 
     def put(labs: NDArray[Any]) -> bool:
-        if not debts:
-            return False
         now = (labs["heartbeat"] % lot == lot // 3) & (labs["slot"] == 0)
         debt = np.take(debts, seeds + labs["heartbeat"] // lot, mode="wrap")
         labs["debt_added"] += np.where(now, debt - labs["debt"], 0.0)
@@ -194,7 +145,7 @@ def claims(agent: Agent, params: LabParams, seeds: NDArray[np.int64], debts: Seq
         return bool(now.any())
 
     parts = []
-    for step in walk(agent, params, seeds, put):
+    for step in walk(agent, params, seeds, put if debts else None):
         rows = np.flatnonzero(step.running & (step.results["event"] == int(Event.EXPLORED)))
         before, taken = step.before[rows], table[step.actions[rows]]
         parts.append(
@@ -233,7 +184,7 @@ def add_results(columns: Columns, params: LabParams, step: Step) -> None:
     """Set the ``RESULTS`` of the episodes that ended with a step, of those that are among the columns."""
     ended = np.flatnonzero(step.ended)
     if len(ended):
-        finals = episode_columns(params, step.envs.batch.finals, ended)
+        finals = episode_columns(params, step.after, ended)
         for name in set(RESULTS) & columns.keys():
             columns[name][ended] = finals[name]
 
