@@ -165,15 +165,6 @@ def test_the_shipped_solution_earns_its_value_and_more_than_a_script():
     assert honest.mean() < best - 3 * error
 
 
-@pytest.mark.slow
-def test_the_shipped_solution_is_the_one_that_is_found():
-    graph = load_graph()
-    found = graph_of(solve(enumerate_process(TINY)))
-    assert found.about["optimum"] == pytest.approx(graph.about["optimum"], abs=1e-9)
-    assert (found.about["states"], found.about["residual"] < 1e-9) == (graph.about["states"], True)
-    np.testing.assert_array_equal(found.actions, graph.actions)
-
-
 # -- files ---------------------------------------------------------------------------------------
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer.main
 
+from solvent_agents.exact.exact import load_graph
 from solvent_experiments.cli import app
 from solvent_experiments.console import Progress, complain, new_console, visible
 from solvent_experiments.folder import RunFolder
@@ -36,11 +38,15 @@ def test_evaluate_compares_on_the_same_episodes() -> None:
 
 
 @pytest.mark.slow
-def test_solution_is_printed_and_kept(tmp_path: Path) -> None:
+def test_solution_is_the_shipped_one(tmp_path: Path) -> None:
     call("solve", "--out", tmp_path / "tiny", "--quiet").succeeded(
         "optimum", "bits per episode", "states", "Next:"
     )
     assert {path.name for path in (tmp_path / "tiny").iterdir()} == {"policy.npz", "states.parquet"}
+    found, shipped = load_graph(tmp_path / "tiny" / "policy.npz"), load_graph()
+    assert found.about["optimum"] == pytest.approx(shipped.about["optimum"], abs=1e-9)
+    assert found.about["states"] == shipped.about["states"]
+    np.testing.assert_array_equal(found.actions, shipped.actions)
 
 
 @pytest.mark.parametrize("command", ["figures", "report", "leaderboard"])
