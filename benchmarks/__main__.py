@@ -21,21 +21,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
-from numba import njit
 
 import solvent
 from benchmarks.machine import machine
 from solvent.files import write_json
 
 ROOT = Path(__file__).resolve().parent.parent
-WIDE = 1024
 LEVELS = [env_id for env_id in solvent.ENVIRONMENTS if "Tiny" not in env_id]
 CART_POLE = "CartPole-v1"
 LARGE = {
@@ -55,84 +52,39 @@ class Row(NamedTuple):
     typical: float | None = None
 
 
-@dataclass
 class Case:
-    """A timed function that makes ``steps`` steps; ``prepare`` runs before each call and is not timed."""
+    """Random steps of one environment, of ``n`` labs or of one without ``n``; choosing the actions is not timed."""
 
-    name: str
-    steps: int
-    step: Callable[[], Any]
-    prepare: Callable[[], Any] = lambda: None
-    rates: list[float] = field(default_factory=list)
+    def __init__(self, env_id: str, n: int | None = None) -> None:
+        if n is None:
+            self.env: Any = gymnasium.make(env_id)
+        else:
+            self.env = gymnasium.make_vec(env_id, num_envs=n, vectorization_mode="vector_entry_point")
+        self.name = f"{env_id}, single" if n is None else f"{env_id}, vector of {n:,}"
+        self.n, self.rng, self.rates = n, np.random.default_rng(0), list[float]()
+        self.env.reset(seed=0)
 
     def turn(self, seconds: float) -> float:
         """Return steps per second over about ``seconds`` of stepping."""
+        batch = getattr(self.env.unwrapped, "batch", None)
+        masks = np.ones((self.n or 1, 2)) if batch is None else batch.masks
         spent, calls = 0.0, 0
         while spent < seconds:
-            self.prepare()
+            actions = (masks * self.rng.random(masks.shape)).argmax(axis=1)
             start = time.perf_counter()
-            self.step()
+            if self.n is not None:
+                self.env.step(actions)
+            elif any(self.env.step(actions[0])[2:4]):
+                self.env.reset()
             spent += time.perf_counter() - start
             calls += 1
-        return calls * self.steps / spent
-
-
-# -- steps per second
-
-
-@njit(cache=True)
-def sample(masks, uniforms, actions):  # type: ignore[no-untyped-def]
-    """Choose one executable action uniformly for each row of ``masks``."""
-    for i in range(masks.shape[0]):
-        left = int(uniforms[i] * np.count_nonzero(masks[i]))
-        for action in range(masks.shape[1]):
-            if masks[i, action] != 0:
-                if left == 0:
-                    actions[i] = action
-                    break
-                left -= 1
-
-
-def chooser(env: Any, n: int) -> tuple[Any, Callable[[], None]]:
-    """Return the actions of ``n`` labs, an array of shape ``(n,)``, and a function that draws them anew."""
-    actions, uniforms, rng = np.zeros(n, np.int64), np.zeros(n), np.random.default_rng(0)
-    batch = getattr(env.unwrapped, "batch", None)
-
-    def choose() -> None:
-        rng.random(out=uniforms)
-        if batch is None:
-            actions[:] = uniforms * 2  # the two actions of a cart-pole
-        else:
-            sample(batch.masks, uniforms, actions)
-
-    return actions, choose
-
-
-def vector(env_id: str, n: int) -> Case:
-    env: Any = gymnasium.make_vec(env_id, num_envs=n, vectorization_mode="vector_entry_point")
-    env.reset(seed=0)
-    actions, choose = chooser(env, n)
-    return Case(f"{env_id}, vector of {n:,}", n, lambda: env.step(actions), choose)
-
-
-def single(env_id: str) -> Case:
-    env: Any = gymnasium.make(env_id)
-    env.reset(seed=0)
-    actions, choose = chooser(env, 1)
-
-    def step() -> None:
-        _, _, terminated, truncated, _ = env.step(actions[0])
-        if terminated or truncated:
-            env.reset()
-
-    return Case(f"{env_id}, single", 1, step, choose)
+        return calls * (self.n or 1) / spent
 
 
 def steps(turns: int, seconds: float) -> Iterator[Row]:
     """Time every level, single and in vectors, beside a cart-pole."""
-    cases = [vector(LEVELS[0], n) for n in (1, 64, 4096)]
-    cases += [vector(env_id, WIDE) for env_id in (*LEVELS, CART_POLE)]
-    cases += [single(env_id) for env_id in (*LEVELS, CART_POLE)]
+    cases = [Case(LEVELS[0], n) for n in (1, 64, 4096)]
+    cases += [Case(env_id, n) for n in (1024, None) for env_id in (*LEVELS, CART_POLE)]
     for case in cases:
         case.turn(seconds / 2)  # compiles, fills caches, spreads the episodes
     for _ in range(turns):
@@ -140,9 +92,6 @@ def steps(turns: int, seconds: float) -> Iterator[Row]:
             case.rates.append(case.turn(seconds))
     for case in cases:
         yield Row(case.name, max(case.rates), "steps/s", statistics.median(case.rates))
-
-
-# -- what uses them
 
 
 def scripts() -> Iterator[Row]:
