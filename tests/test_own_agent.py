@@ -95,4 +95,6 @@ def test_the_gate_keeps_verdicts_and_reviews_wait(tmp_path, capsys):
     ]
     assert judged[4].fired == ("numbers",)
     _, reviews, *_ = commands(capsys.readouterr().out)
-    assert judged[4].id in call(*reviews).succeeded("1 reviews to decide")
+    assert judged[4].id in call(*reviews).succeeded(
+        "1 review to decide", f"--store {tmp_path / 'gate_reviews'}` decides"
+    )

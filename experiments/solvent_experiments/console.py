@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import re
 import sys
 import time
 from collections.abc import Iterable
@@ -39,8 +40,13 @@ def say(said: str, *, stderr: bool = False) -> None:
     print(visible(said, "\n"), file=sys.stderr if stderr else sys.stdout, flush=stderr)
 
 
-def suggest(step: str) -> None:
-    """Print what to do next, the last line of a command's output for people."""
+def suggest(step: str, option: str = "") -> None:
+    """Print what to do next, the last line of a command's output for people.
+
+    option: what each of its `solvent` commands needs too, such as ``--store PATH``.
+    """
+    if option:
+        step = re.sub("`solvent [^`]+", lambda command: f"{command[0]} {option}", step)
     say(f"Next: {step}")
 
 

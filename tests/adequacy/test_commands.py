@@ -51,6 +51,11 @@ def test_score_shows_logs_and_says_what_next():
     assert found[0].tool_context.tool_types == ["Read"]
 
 
+def test_the_next_command_names_the_file_of_scores():
+    said = adequacy("score", "r.jsonl", "--out", "kept.jsonl").succeeded()
+    assert "--by NAME --scores kept.jsonl`" in said.splitlines()[-1]
+
+
 def test_score_as_json_prints_one_object_per_turn(tmp_path):
     lines = adequacy("score", "r.jsonl", "--json").succeeded().splitlines()
     turns = [json.loads(line) for line in lines]

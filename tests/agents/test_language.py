@@ -245,3 +245,9 @@ def test_what_is_no_log_is_one_line(logged, tmp_path):
     assert log.status == "error"
     call("llm", log.location, "--out", tmp_path / "run").refused("2 of 2 episodes", "eval-retry")
     assert not (tmp_path / "run").exists()
+
+
+def test_inspect_finds_the_task_by_the_name_on_the_page():
+    from inspect_ai._util.registry import registry_info
+
+    assert registry_info(lab).name == "solvent_agents/lab"

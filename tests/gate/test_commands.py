@@ -38,7 +38,7 @@ def test_reviews_are_asked_decided_and_learnt_from(written, tmp_path, embedder):
     store, path = tmp_path / "reviews", written(claims)
     judged = ("judge", path, "--policy", "standard", "--store", store, "-q")
     assert gate(*judged).code == 3
-    shown = gate("reviews", "--store", store).succeeded("3 reviews to decide")
+    shown = gate("reviews", "--store", store).succeeded("3 reviews to decide", f"--store {store}` decides")
     first = Reviews(store).waiting()[0].id
     assert first in shown
     assert "1890" in gate("reviews", first[:6], "--store", store).succeeded("numbers")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -53,7 +54,11 @@ _DESK: ContextVar[Desk] = ContextVar("desk")
 """The desk of the sample, for scripted agents: they see its lab, of which a model is told in words."""
 
 
-@task
+# inspect puts the package before a task's name, but not where it is installed in editable mode under another name.
+_INSTALLED = {"site-packages", "dist-packages"}.intersection(Path(__file__).parts)
+
+
+@task(name="lab" if _INSTALLED else "solvent_agents/lab")
 def lab(
     env: str = "Solvent/Lab-v0",
     episodes: int = 64,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -76,7 +77,8 @@ def score(
         return
     _show_scores(scored)
     say(f"written: {target}")
-    suggest("`solvent adequacy label --id ID --epad 0 --by NAME` adds your own score.")
+    option = "" if target == SCORES else f"--scores {shlex.quote(str(target))}"
+    suggest("`solvent adequacy label --id ID --epad 0 --by NAME` adds your own score.", option)
 
 
 @app.command()

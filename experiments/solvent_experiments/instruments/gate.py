@@ -114,8 +114,10 @@ def judge(
         say(chosen.promise)
     if chosen.failed:
         say(f"its checklist fails: {', '.join(chosen.failed)}")
-    if counts["review"]:
-        suggest(f"`solvent gate reviews --store {shlex.quote(str(store or STORE))}` shows what to decide.")
+    if counts["review"] and store is None:
+        suggest(f"the same with `--store {STORE}` keeps the reviews, for people to decide.")
+    elif counts["review"]:
+        suggest("`solvent gate reviews` shows what to decide.", _option(store))
     if counts["reject"] or counts["decline"]:
         raise typer.Exit(FAILED)
     if counts["review"]:
@@ -135,7 +137,7 @@ def reviews(
     if key is None:
         waiting = kept.waiting()
         _show(waiting)
-        say(f"{len(waiting):,} reviews to decide")
+        say(f"{len(waiting):,} {'review' if len(waiting) == 1 else 'reviews'} to decide")
     else:
         row = kept.find(key)
         parts = [("claim", row.claim), *(("evidence", span) for span in row.evidence)]
@@ -145,7 +147,8 @@ def reviews(
             parts.append(("decision", f"{decision.choice} by {decision.who}: {decision.why}"))
         show_table(Table(("", row.id), tuple(parts), left=(row.id,), wrapped=(row.id,)), framed=True)
     suggest(
-        '`solvent gate decide ID accept|decline --why "..."` decides; once some are, `solvent gate learn`.'
+        '`solvent gate decide ID accept|decline --why "..."` decides; once some are, `solvent gate learn`.',
+        _option(store),
     )
 
 
@@ -164,7 +167,7 @@ def decide(
     kept = _existing(store)
     made = kept.decide(key, choice, who=who or getpass.getuser(), why=why)
     say(f"{made.id}: {made.choice}, by {made.who}; {len(kept.waiting()):,} reviews left to decide")
-    suggest("`solvent gate reviews` shows what to decide next.")
+    suggest("`solvent gate reviews` shows what to decide next.", _option(store))
 
 
 @app.command()
@@ -300,6 +303,11 @@ def build() -> None:
 
 
 # -- what the commands share ---------------------------------------------------------------------
+
+
+def _option(store: Path | None) -> str:
+    """Return the option that names a store; empty for the default."""
+    return "" if store in (None, STORE) else f"--store {shlex.quote(str(store))}"
 
 
 def _inputs(

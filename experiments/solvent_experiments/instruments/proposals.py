@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -65,7 +67,10 @@ def list_(
         return
     if not rows:
         say(f"no {status} proposals" if status else "no proposals")
-        suggest("`solvent proposals file FILE` files those of a lab's energy_cost_proposals.jsonl.")
+        suggest(
+            "`solvent proposals file FILE` files those of a lab's energy_cost_proposals.jsonl.",
+            _option(store),
+        )
         return
     cells = tuple(
         (
@@ -79,7 +84,8 @@ def list_(
     columns = ("id", "filed", "target", "cost", "suggested", "confidence", "status", "rationale")
     _show("Proposals", columns, cells, left=("filed", "target", "status", "rationale"), wrapped="rationale")
     suggest(
-        "`solvent proposals show ID` shows its reasons, `solvent proposals approve ID` changes the price."
+        "`solvent proposals show ID` shows its reasons, `solvent proposals approve ID` changes the price.",
+        _option(store),
     )
 
 
@@ -115,9 +121,11 @@ def show(key: Key, store: Store = DEFAULT_STORE) -> None:
         for i, line in enumerate(text.splitlines()):
             say(f"{'' if i else name:<12}{line}")
     if row.status == "pending":
-        suggest(f"`solvent proposals approve {_short(row.id)}`, or `reject` or `withdraw` it.")
+        suggest(
+            f"`solvent proposals approve {_short(row.id)}`, or `reject` or `withdraw` it.", _option(store)
+        )
     else:
-        suggest(PRICES)
+        suggest(PRICES, _option(store))
 
 
 @app.command()
@@ -136,7 +144,7 @@ def approve(
     with _opened(store) as opened:
         row = opened.approve(key, new_cost=cost, notes=notes)
     say(f"approved {_short(row.id)}: {row.target} costs {row.new_cost:g} instead of {row.old_cost:g}")
-    suggest(PRICES)
+    suggest(PRICES, _option(store))
 
 
 @app.command()
@@ -148,7 +156,7 @@ def reject(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> None:
     with _opened(store) as opened:
         row = opened.reject(key, notes=notes)
     say(f"rejected {_short(row.id)}: the cost of {row.target} stays")
-    suggest(WAITING)
+    suggest(WAITING, _option(store))
 
 
 @app.command()
@@ -160,7 +168,7 @@ def withdraw(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> Non
     with _opened(store) as opened:
         row = opened.withdraw(key, by="user", notes=notes)
     say(f"withdrew {_short(row.id)}: the cost of {row.target} stays")
-    suggest(WAITING)
+    suggest(WAITING, _option(store))
 
 
 @app.command("file")
@@ -189,7 +197,7 @@ def file_(file: File, env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> N
                 say(f"skipped {place}: {error}")
         waiting = len(opened.proposals("pending"))
     say(f"filed {filed}, skipped {len(rows) - filed}; {waiting} wait for a review")
-    suggest(WAITING if waiting else PRICES)
+    suggest(WAITING if waiting else PRICES, _option(store))
 
 
 @app.command()
@@ -204,7 +212,7 @@ def log(file: File, store: Store = DEFAULT_STORE) -> None:
     with _opened(store, create=True) as opened:
         logged = sum(opened.log_discomfort(row, key=key) is not None for key, row in rows)
     say(f"logged {logged}, skipped {len(rows) - logged} that were logged before")
-    suggest("`solvent proposals show ID` counts them beside the proposals that rest on them.")
+    suggest("`solvent proposals show ID` counts them beside the proposals that rest on them.", _option(store))
 
 
 @app.command()
@@ -229,7 +237,7 @@ def register(
     with _opened(store, create=True) as opened:
         rows = opened.register_verbs(params) if own is None else [opened.enter("action", own)]
     say("; ".join(f"{row.target_name} {row.cost:g}" for row in rows))
-    suggest(PRICES)
+    suggest(PRICES, _option(store))
 
 
 @app.command()
@@ -260,13 +268,20 @@ def prices(
     )
     columns = ("target", "cost", "floor", "ceiling", "category", "since", "by proposal")
     _show("Prices", columns, cells, left=columns[4:], wrapped="target")
-    suggest("`solvent proposals show ID` shows the argument for a price.")
+    suggest("`solvent proposals show ID` shows the argument for a price.", _option(store))
 
 
 def _opened(place: str, *, create: bool = False) -> CostStore:
     from solvent.energy.store import CostStore
 
     return CostStore(place, create=create)
+
+
+def _option(store: str) -> str:
+    """Return the option that names a store; empty for the default, and for that of the environment variable."""
+    if store in (DEFAULT_STORE, os.environ.get("SOLVENT_STORE")):
+        return ""
+    return "--store URL" if "://" in store else f"--store {shlex.quote(store)}"  # a URL may hold a password
 
 
 def _print_json(rows: Sequence[EnergyCostProposal | EnergyCost]) -> None:
