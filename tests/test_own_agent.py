@@ -67,7 +67,7 @@ def test_debt_energy_and_adequacy_leave_their_records(tmp_path, capsys, without_
         process.stdout.readline()
         with httpx.Client(follow_redirects=True) as client:
             page = client.get(process.stdout.readline().removeprefix("open: ").strip()).text
-    for waits in ("1 cost proposals", "5 responses to label"):
+    for waits in ("Cost proposals: 1", "Responses to label: 5"):
         assert waits in page
 
 

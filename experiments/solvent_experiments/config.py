@@ -267,14 +267,14 @@ def require_runnable(experiment: Experiment, folder: Path) -> None:
 def _recipe(path: Path, name: str, changes: Mapping[str, Any], env: str) -> dict[str, Any]:
     """Return a complete recipe: the algorithm, the number of steps, and the hyperparameters.
 
-    A mapping with an ``algorithm`` is complete. Any other lists differences from the environment's entry in
-    ``hyperparameters/NAME.yml`` beside the config, or of the recipe of this name that comes with the package; NAME is
-    the learner's or that given as ``recipe``.
+    A mapping with an ``algorithm`` and no ``recipe`` is complete. Any other lists differences from the environment's
+    entry in ``hyperparameters/NAME.yml`` beside the config, or of the recipe of this name that comes with the package;
+    NAME is the learner's or that given as ``recipe``.
     """
     from solvent_agents.learning.recipe import ALGORITHMS, RECIPES, Recipe
 
     key, recipe = f"train.{name}", dict(changes)
-    if "algorithm" not in changes:
+    if "recipe" in changes or "algorithm" not in changes:
         base = recipe.pop("recipe", name)
         own = path.parent / "hyperparameters"
         files = {found.stem: found for folder in (RECIPES, own) for found in sorted(folder.glob("*.yml"))}

@@ -85,8 +85,12 @@ def test_departures_mark_a_run(here: Path) -> None:
 def test_recipe_is_overridden_by_the_config(here: Path) -> None:
     (here / "hyperparameters").mkdir()
     (here / "hyperparameters" / "mine.yml").write_text("Solvent/Debt-v0: {algorithm: A2C, n_timesteps: 64}\n")
-    (here / "x.yaml").write_text("name: x\ntrain: {mine: {}, short: {recipe: ppo, n_timesteps: 64}}\n")
-    own, short = (recipe or {} for recipe in load_experiment(here / "x.yaml").train.values())
+    changed = "{recipe: ppo, algorithm: MaskablePPO}"
+    (here / "x.yaml").write_text(
+        f"name: x\ntrain: {{mine: {{}}, short: {{recipe: ppo, n_timesteps: 64}}, masked: {changed}}}\n"
+    )
+    own, short, masked = (recipe or {} for recipe in load_experiment(here / "x.yaml").train.values())
+    assert (masked["algorithm"], masked["n_steps"]) == ("MaskablePPO", 20)
     assert own["algorithm"] == "A2C"
     assert (short["algorithm"], short["n_timesteps"], short["n_envs"]) == ("PPO", 64, 128)
 

@@ -113,7 +113,7 @@ def test_decisions_reach_the_stores(
 ) -> None:
     with session(url) as client:
         home = client.get("/").text
-        assert all(said in home for said in ("2 cost proposals", "3 gate reviews", "2 responses to label"))
+        assert all(said in home for said in ("Cost proposals: 2", "Gate reviews: 3", "Responses to label: 2"))
         first, second = keys(client.get("/costs").text, "costs")
         assert "Recorded." in send(client, f"/costs/{first}", decision="approve", cost="3").text
         assert "Recorded." in send(client, f"/costs/{second}", decision="reject").text
@@ -191,7 +191,7 @@ def test_texts_are_shown_and_do_nothing(url: str, browser: Browser) -> None:
     page.on("pageerror", lambda error: noise.append(str(error)))
     page.goto(url)
     assert "token" not in page.url
-    page.get_by_role("link", name="2 cost proposals").click()
+    page.get_by_role("link", name="Cost proposals: 2").click()
     page.locator(".items a").first.click()
     page.wait_for_load_state()  # with its styles
     assert "stolen" not in page.title()
@@ -224,4 +224,4 @@ def test_the_command_serves_and_ends(
         process.stdout.readline()
         address = process.stdout.readline().strip().removeprefix("open: ")
         with session(address) as client:
-            assert "2 responses to label" in client.get("/").text
+            assert "Responses to label: 2" in client.get("/").text
