@@ -49,13 +49,6 @@ Start here:
 - `solvent evaluate honest random`  compares two scripted agents (seconds)
 """,
 )
-for name, group in {
-    "debt": debt, "proposals": proposals, "gate": gate, "adequacy": adequacy, "study": study,
-}.items():  # fmt: skip
-    app.add_typer(group, name=name)
-for command in (tools, explain, llm, serve, desk):
-    app.command()(command)
-
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs.")]
 debugging = False
 
@@ -370,7 +363,16 @@ def envs() -> None:
     headings = ("id", "compounds", "wells", "heartbeats", "slots", "actions", "observed", "most bits")
     caption = "Slots: most actions per heartbeat. Most bits: all that can be known, a bound on every return."
     new_console().print(Table(headings, tuple(rows), caption=caption).terminal())
-    suggest("`solvent play --env ID` runs one by hand, `solvent explain --env ID` tells its rules.")
+    suggest("`solvent play --env ID` runs one by hand, `solvent explain --env ID` explains its costs.")
+
+
+app.add_typer(study, name="study")
+for model in (llm, serve):
+    app.command(rich_help_panel="Language models")(model)
+for name, group in {"debt": debt, "proposals": proposals, "gate": gate, "adequacy": adequacy}.items():
+    app.add_typer(group, name=name, rich_help_panel="Instruments")
+for command in (tools, explain, desk):
+    app.command(rich_help_panel="Instruments")(command)
 
 
 @contextlib.contextmanager

@@ -50,7 +50,7 @@ class DebtParams(ParamGroup):
         0.15, unit="1/bit", low=0.0, high=100.0, source="document", doc="cost inflation per bit of debt"
     )
     threshold: float = setting(
-        2.0, unit="bits", low=0.0, high=1000.0, source="document", doc="above it, only calibration runs"
+        2.0, unit="bits", low=0.0, high=1000.0, source="document", doc="above it, only calibrations run"
     )
     inflation: str = setting(
         "linear", unit="rule", choices=INFLATIONS, source="document", doc="inflation rule"

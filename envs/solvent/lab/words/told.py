@@ -233,7 +233,7 @@ def _wells(params: LabParams, step: Any) -> str:
 def _refusal(params: LabParams, step: Any) -> str:
     reason = Refusal(int(step["refusal"]))
     if reason is Refusal.EPISTEMIC_DEBT_ACTION_BLOCKED:
-        return f"debt of {step['debt_before']:.2f} bits is above {params.debt.threshold:g}, only calibration runs"
+        return f"debt of {step['debt_before']:.2f} bits is above {params.debt.threshold:g}, only calibrations run"
     return f"it would cost {step['inflated_cost']:.4g} wells, with {step['wells_before']} left"
 
 
