@@ -112,6 +112,8 @@ def strict_json(text: str | bytes) -> Any:
         value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_double)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from None
     level = [value]
     for _ in range(DEEPEST):
         level = [

@@ -88,7 +88,7 @@ def read_json(path: Path, what: str) -> Any:
     try:
         return strict_json(text)
     except ValueError as error:
-        raise ConfigError(f"broken JSON ({error}); allowed: {what}", file=path) from None
+        raise ConfigError(f"{error}; allowed: {what}", file=path) from None
 
 
 def _text(path: Path, what: str, most: int) -> str:

@@ -61,7 +61,7 @@ def test_a_manifest_that_says_no_end_is_unfinished(content: str, tmp_path: Path)
     folder.config.write_text("name: x", encoding="utf-8")
     folder.manifest.write_text(content, encoding="utf-8")
     assert not folder.finished
-    with pytest.raises(ConfigError, match=r"unfinished; allowed|broken JSON"):
+    with pytest.raises(ConfigError, match=r"unfinished; allowed|not JSON"):
         folder.read_manifest()
 
 
