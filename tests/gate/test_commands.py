@@ -82,7 +82,6 @@ def test_bad_input_is_one_line_and_writes_nothing(written, tmp_path, embedder):
         (("sweep", "--dataset", good, "--out", tmp_path / "x.json", "-q"), "2 or more"),
         (("judge", good, "--policy", "P10", "--policies", bad), "line 1"),
         (("reviews", "--store", tmp_path / "none"), "--store"),
-        (("build",), "--out"),
     ]:
         gate(*line).refused(said)
         assert sorted(tmp_path.iterdir()) == before, line

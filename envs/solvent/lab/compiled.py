@@ -106,9 +106,15 @@ class ContentCache(FunctionCache):
             _without_cache(str(error))
 
 
+_UNCACHED: list[str] = []
+"""Why the cache can't be used; the user is told the first reason."""
+
+
 def _without_cache(reason: str) -> None:
-    text = f"solvent: compiled code is not cached, so every process compiles it anew: {reason}"
-    warnings.warn(text, stacklevel=1)
+    if not _UNCACHED:
+        text = f"solvent: compiled code is not cached, so every process compiles it anew: {reason}"
+        warnings.warn(text, stacklevel=2)
+    _UNCACHED.append(reason)
 
 
 # -- compiling -----------------------------------------------------------------------------------
