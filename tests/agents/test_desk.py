@@ -16,7 +16,7 @@ from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
 
 LEVELS = {"Debt": "default", "Energy": "energy", "Gate": "gate", "Lab": "lab", "Tiny": "tiny"}
-SEEDS = (10_000, 10_001, 10_002)
+SEEDS = range(10_000, 10_003)
 CHARACTERS_A_TOKEN = 3.5
 
 
