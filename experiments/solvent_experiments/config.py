@@ -70,12 +70,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
         mark = error.problem_mark or error.context_mark
         line = f", line {mark.line + 1}" if mark else ""
         raise ConfigError(f"broken YAML{line}: {error.problem or error.context}", file=path) from None
-    except (
-        yaml.YAMLError,
-        ValueError,
-        RecursionError,
-    ) as error:  # a month of a date, a number of 5,000 digits
+    except (yaml.YAMLError, ValueError) as error:  # a month of a date, a number of 5,000 digits
         raise ConfigError(f"broken YAML: {error}", file=path) from None
+    except RecursionError:
+        raise ConfigError("nested too deeply; allowed: a few levels", file=path) from None
     if not isinstance(data, dict):
         got = "an empty file" if data is None else f"{data!r:.60}"
         raise ConfigError(f"got {got}; allowed: a mapping of keys", file=path)

@@ -44,10 +44,8 @@ FOUND = np.dtype(
         ("chance", "f8"),
         ("reward", "f8"),  # bits
         ("moment", "i8"),  # to which it leads, -1 where the episode ends
-        (
-            "state",
-            "i8",
-        ),  # the next state, -1 where the episode ends; numbered within the moment until all are found
+        # The next state, -1 where the episode ends; numbered within the moment until all are found.
+        ("state", "i8"),
     ]
 )
 """One outcome of one action."""
