@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from solvent_agents.registry import MakesAgent
 
 MOST_YAML, MOST_JSON = 2**20, 2**24  # bytes
+MOST_VALUES = 50_000
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 OF_A_RUN = re.compile(r"figures|.*\.(html|json|parquet|yaml)", re.IGNORECASE)
 ALLOWED_NAME = "an unused name, of letters, digits, '.', '_', '-', that no file of a run could have"
@@ -66,6 +67,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     text = _text(path, "a YAML file", MOST_YAML)
     try:
         data = _Loader(text).get_single_data()
+        _measure(data)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f", line {mark.line + 1}" if mark else ""
@@ -78,6 +80,17 @@ def read_yaml(path: Path) -> dict[str, Any]:
         got = "an empty file" if data is None else f"{data!r:.60}"
         raise ConfigError(f"got {got}; allowed: a mapping of keys", file=path)
     return data
+
+
+def _measure(data: Any) -> None:
+    """Raise ValueError if aliases of aliases stand for more values than there is time for."""
+    waiting, values = [data], 0
+    while waiting:
+        value = waiting.pop()
+        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        values += 1
+        if values > MOST_VALUES:
+            raise ValueError(f"more than {MOST_VALUES:,} values, aliases counted in full")
 
 
 def read_json(path: Path, what: str) -> Any:

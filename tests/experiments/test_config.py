@@ -13,6 +13,10 @@ from tests.commands import call
 CONFIGS = Path(__file__).parents[2] / "configs"
 GOOD = "name: x\nagents: [random]\n"
 RECIPE = "algorithm: PPO, n_timesteps: 64, n_envs: 2"
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10)
+)
+"""A billion values in a few hundred bytes."""
 WRONG = {
     "unknown key": (GOOD + "agent: [honest]\n", "agent: unknown key; did you mean 'agents'?"),
     "unknown parameter": (GOOD + "params: {debt: {treshold: 1}}\n", "params.debt.treshold: unknown key; did you"),
@@ -32,6 +36,7 @@ WRONG = {
     "a key twice": (GOOD + "seeds: [0]\nseeds: [1]\n", "'seeds' is given twice"),
     "broken YAML": ("name: x\nagents: [random\nseeds: [0]\n", "broken YAML, line 3"),
     "10 MB": (GOOD + "#" * 10 * 2**20, "more than 1,048,576 bytes"),
+    "an alias bomb": (GOOD + BOMB, "more than 50,000 values"),
     "a date that is none": (GOOD + "x: 2001-13-45\n", "month must be in 1..12"),
     "an empty file": ("", "got an empty file; allowed: a mapping"),
     "a key that moves the cursor": (GOOD + '"\\e[2J\\u202e": 1\n', r"\x1b[2J\u202e: unknown key"),
