@@ -76,9 +76,8 @@ def test_edited_rule_with_an_older_time_runs(played, tmp_path):
     assert wells[1] == wells[0] - 1
 
 
-@pytest.mark.slow
-def test_cache_that_can_not_be_written_is_one_warning(played, tmp_path):
-    folder, first = played
+def test_cache_that_can_not_be_written_is_one_warning(tmp_path):
+    rule = "from solvent.lab.mechanisms.energy import within_hours\nprint(bool(within_hours(23, 22, 7)))\n"
     nowhere = "import numba.core.caching as c\nfor kind in (c.CacheImpl, c.CompileResultCacheImpl):\n"
     nowhere += "    kind._locator_classes = []\n"
     full = (
@@ -86,8 +85,8 @@ def test_cache_that_can_not_be_written_is_one_warning(played, tmp_path):
     )
     full += "c.IndexDataCacheFile._save_data = full\n"
     for broken, reason in ((nowhere, "no locator available"), (full, "No space left")):
-        run = play(code=broken + PLAY, sources=folder, NUMBA_CACHE_DIR=str(tmp_path))
-        assert run.stdout == first.stdout
+        run = play(code=broken + rule, NUMBA_CACHE_DIR=str(tmp_path))
+        assert run.stdout == "True\n"
         assert run.stderr.count("compiled code is not cached") == run.stderr.count(reason) == 1
 
 

@@ -79,11 +79,15 @@ def test_names_of_arms_and_plays_are_their_own() -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_sources_of_a_study_can_be_made(name: str) -> None:
+    scripts: dict[str, Play] = {}
     for source in STUDIES[name].sources():
+        lab_of(source)
         if isinstance(source, Arm):
             Recipe.from_mapping(source.experiment().train[source.learner] or {})
         elif source.script:
-            records.script(source, lab_of(source))
+            scripts.setdefault(f"{source.script} {source.settings}", source)
+    for play in scripts.values():
+        records.script(play, lab_of(play))
 
 
 class Kept(StudyData):
