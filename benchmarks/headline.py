@@ -65,9 +65,9 @@ def draw(kept: dict[str, Any], folder: Path) -> None:
     """Write the figures of what is kept."""
     with styled():
         figure = headline({setting: kept[setting] for setting in SETTINGS}, preset("default").debt.threshold)
-        save(figure, folder / "headline", ("png",))
+        save(figure, folder / "headline")
         if "training" in kept:
-            save(learners(kept["training"]), folder / "learners", ("png",))
+            save(learners(kept["training"]), folder / "learners")
 
 
 if __name__ == "__main__":

@@ -248,7 +248,7 @@ def solve(
 
 @app.command()
 def figures(runs: Runs) -> None:
-    """Draw the figures of finished runs again, from their tables alone.
+    """Draw the figures of finished runs again, as PNG and as PDF for papers, from their tables alone.
 
     Example: `solvent figures runs/quickstart`
     """
@@ -257,7 +257,7 @@ def figures(runs: Runs) -> None:
 
     for root in runs:
         RunFolder(root).read_manifest()  # a run that is not finished has no figures yet
-        for path in draw(RunFolder(root)):
+        for path in draw(RunFolder(root), kinds=("png", "pdf")):
             say(str(path))
     suggest(f"`solvent report {shlex.join(map(str, runs))}` shows them on a page, with an episode.")
 

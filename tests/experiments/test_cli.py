@@ -58,6 +58,7 @@ def test_what_is_no_run_is_one_line(command: str, tmp_path: Path) -> None:
 
 def test_figures_are_drawn_again(smoke_run: RunFolder) -> None:
     call("figures", smoke_run.root).succeeded("episode.png", "Next: `solvent report")
+    assert (smoke_run.figures / "episode.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_unknown_options_are_one_line() -> None:

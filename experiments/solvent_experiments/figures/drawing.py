@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -30,12 +30,12 @@ FIGURES: Mapping[str, Callable[[RunData], Figure | None]] = {
 """File name -> function that draws it, which returns None if the run has no data for it. The first is shown first."""
 
 
-def draw(folder: RunFolder, names: Iterable[str] = FIGURES) -> list[Path]:
+def draw(folder: RunFolder, names: Iterable[str] = FIGURES, kinds: Sequence[str] = ("png",)) -> list[Path]:
     """Draw figures of a run into its ``figures`` folder; return the images of those that it has data for."""
     run, drawn = load_run(folder), []
     with styled():
         for name in names:
             if (figure := FIGURES[name](run)) is not None:
                 head(figure, run.heading, run.experiment.mark)
-                drawn.append(save(figure, folder.figures / name))
+                drawn.append(save(figure, folder.figures / name, kinds))
     return drawn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -118,8 +118,8 @@ def as_image(figure: Figure, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-def save(figure: Figure, stem: Path, kinds: tuple[str, ...] = ("png", "pdf")) -> Path:
-    """Write the figure as ``stem.png`` and ``stem.pdf``, or as the given kinds; return the first path."""
+def save(figure: Figure, stem: Path, kinds: Sequence[str] = ("png",)) -> Path:
+    """Write the figure as ``stem.png`` or as the given kinds; return the first path."""
     for kind in kinds:
         write_atomically(stem.with_suffix(f".{kind}"), as_image(figure, kind))
         figure.set_layout_engine("none")  # the next kind has the same layout, which takes long to find

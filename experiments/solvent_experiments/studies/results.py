@@ -95,7 +95,7 @@ def show_score(name: str, runs: Path, out: Path | None = None) -> None:
     if out is not None:
         write_json(out / f"{name}.json", _mapping(study, data, findings, means))
         with styled():
-            save(figure(name, study, findings), out / name, kinds=("png",))
+            save(figure(name, study, findings), out / name)
         console.print(f"{out / name}.json\n{out / name}.png", highlight=False)
 
 
