@@ -15,9 +15,9 @@ from solvent_agents.planning.worlds import HIDDEN, without_truth
 from solvent_agents.scripts.honest import Script
 from tests.agents.random_play import random_play
 
-SHORT = LabParams(budget=BudgetParams(wells=120, heartbeats=14))
+SHORT = LabParams(budget=BudgetParams(wells=100, heartbeats=10))
 LAB = preset("lab")
-SHORT_LAB = dataclasses.replace(LAB, budget=BudgetParams(wells=160, heartbeats=14, start_hour=8))
+SHORT_LAB = dataclasses.replace(LAB, budget=BudgetParams(wells=120, heartbeats=10, start_hour=8))
 LEVELS = {"debt": SHORT, "lab": SHORT_LAB}
 QUICK = Effort(worlds=4, most_worlds=4, plates=3, findings=2)
 
@@ -70,7 +70,7 @@ def test_without_the_records_of_the_labs_it_says_so():
 @pytest.mark.slow
 def test_planning_beats_the_script():
     """On short episodes, where a decision is quick; the difference is of paired seeds."""
-    seeds = range(600)
+    seeds = range(200)
     script = episodes(Script(SHORT), SHORT, seeds)["return"]
     assert lower_end(episodes(Planner(SHORT, 0, Effort(worlds=8)), SHORT, seeds)["return"] - script) > 0.0
 
