@@ -24,8 +24,12 @@ from solvent.lab.settings import UNIT
 __all__ = ["EnergyForecast", "forecast_energy"]
 
 
+BLOCK = 64
+"""Arrays have a multiple of this length, so that scripts are compiled once for horizons of most lengths."""
+
+
 class EnergyForecast(NamedTuple):
-    """What time brings from each heartbeat on, arrays of shape ``(heartbeats + 1,)``; energies in thousandths."""
+    """What time brings from each heartbeat on, the horizon included; energies in thousandths."""
 
     next_good: NDArray[
         np.int64
@@ -38,8 +42,9 @@ class EnergyForecast(NamedTuple):
 def forecast_energy(params: LabParams) -> EnergyForecast:
     """Return the forecast for labs with these parameters."""
     energy, horizon = params.energy, params.budget.heartbeats
-    next_good, left = np.full(horizon + 1, horizon), np.ones(horizon + 1)
-    brought, later = np.zeros(horizon + 1), np.zeros(horizon + 1)
+    length = BLOCK * (horizon // BLOCK + 1)
+    next_good, left = np.full(length, horizon), np.ones(length)
+    brought, later = np.zeros(length), np.zeros(length)
     for t in reversed(range(horizon)):
         hour, following = hour_of(params.budget.start_hour, t), next_good[t + 1]
         comes = energy.regeneration * left[t + 1] + brought[t + 1]
