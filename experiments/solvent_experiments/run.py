@@ -269,17 +269,25 @@ class Clock:
             f for f in self._found.values() if f.stage == stage and self._units[f.label].agent == unit.agent
         ]
         seconds, done = sum(f.seconds for f in mine), sum(f.done for f in mine if f.seconds)
-        return seconds / done if done and seconds > 1.0 else PACE["search" if searches(unit) else stage]
+        return seconds / done if done and seconds > 1.0 else self._guess(unit, stage)
+
+    @staticmethod
+    def _guess(unit: Unit, stage: str) -> float:
+        return PACE["search" if searches(unit) else stage]
 
     def left(self) -> tuple[float, float]:
-        """Return the seconds that the run still takes, and the share of its work that is done."""
-        remaining = dict.fromkeys(self._units, 0.0)
+        """Return the seconds that the run still takes, and the share of its work that is done.
+
+        The share counts work at the guessed paces, so that it never falls when a pace is measured.
+        """
+        remaining, work, done = dict.fromkeys(self._units, 0.0), 1e-9, 0.0
         for (label, stage), found in self._found.items():
-            remaining[label] += self._pace(self._units[label], stage) * (found.total - found.done)
-        spent = sum(found.seconds for found in self._found.values())
-        everything = sum(remaining.values())
+            unit = self._units[label]
+            remaining[label] += self._pace(unit, stage) * (found.total - found.done)
+            work += self._guess(unit, stage) * found.total
+            done += self._guess(unit, stage) * found.done
         longest = max(remaining.values(), default=0.0)  # one unit runs on one core, however many are free
-        return max(longest, everything / self._jobs), spent / max(1e-9, spent + everything)
+        return max(longest, sum(remaining.values()) / self._jobs), done / work
 
     def told(self) -> tuple[float, str]:
         """Return the share that is done, and a line with it and the time left."""

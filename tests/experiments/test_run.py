@@ -189,13 +189,13 @@ def test_first_come_as_many_trainings_as_run_at_a_time() -> None:
 
 def test_time_left_is_that_of_all_units_at_the_measured_pace() -> None:
     """Three trainings of 100 s each on two cores: half of the first two done leaves 50 s of them and a third."""
-    recipe = {"algorithm": "PPO", "n_timesteps": 1000, "n_envs": 2}
+    recipe = {"algorithm": "PPO", "n_timesteps": 100_000, "n_envs": 2}
     few = Evaluation(episodes=1)
     experiment = Experiment(name="x", train={"p": recipe}, seeds=[0, 1, 2], evaluation=few)
     units = RunFolder(Path("x")).units(experiment)
     clock = Clock(experiment, units, 2)
     for unit in units[:2]:
-        clock.hear(Message(unit.label, "training", 500, 1000, 50.0))
+        clock.hear(Message(unit.label, "training", 50_000, 100_000, 50.0))
     seconds, share = clock.left()
     assert seconds == pytest.approx(100.0, abs=1.0)
     assert share == pytest.approx(1 / 3, abs=0.01)
