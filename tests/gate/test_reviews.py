@@ -65,13 +65,6 @@ def test_many_who_decide_at_once_make_one_decision(kept):
     assert Reviews(kept.folder).decisions().keys() == {"000000000111"}
 
 
-def test_an_id_may_be_short_but_not_ambiguous(kept):
-    assert kept.find("0000000002").id == "000000000220"
-    for key in ("00000000011", "9"):
-        with pytest.raises(LookupError):
-            kept.find(key)
-
-
 @pytest.mark.parametrize(
     ("key", "choice", "who", "why"),
     [("220", "accept", "Ada", "x"), ("111", "maybe", "Ada", "x"), ("111", "accept", " ", "x")],

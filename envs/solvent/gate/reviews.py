@@ -183,17 +183,15 @@ class Reviews:
         return sorted(undecided, key=influence, reverse=True)
 
     def find(self, key: str) -> Judged:
-        """Return the verdict with this id, or whose id begins so.
+        """Return the verdict with this id.
 
         Raises:
-            LookupError: there is none, or more than one.
+            LookupError: there is none.
         """
-        found = [row for row in self.verdicts() if key and row.id.startswith(key)]
-        if len(found) != 1:
-            raise LookupError(
-                f"id: got {key!r:.60}, {len(found)} verdicts; allowed: an id in {self._verdicts}"
-            )
-        return found[0]
+        found = next((row for row in self.verdicts() if row.id == key), None)
+        if found is None:
+            raise LookupError(f"id: got {key!r:.60}; allowed: an id in {self._verdicts}")
+        return found
 
     def decide(self, key: str, choice: str, *, who: str, why: str) -> Decision:
         """Record a decision on a review.
