@@ -149,10 +149,10 @@ class CostStore:
             return [*session.scalars(query if status is None else query.filter_by(status=status))]
 
     def proposal(self, key: str | uuid.UUID) -> EnergyCostProposal:
-        """Return a proposal by its id or by a unique prefix of it.
+        """Return a proposal by its id.
 
         Raises:
-            ProposalError: no proposal matches, or several do.
+            ProposalError: there is none.
         """
         with self._transaction(writing=False) as session:
             return _found(session, key)
@@ -168,7 +168,7 @@ class CostStore:
         """Approve a pending proposal. Nothing else changes a price.
 
         Args:
-            key: id of the proposal, or a unique prefix.
+            key: id of the proposal.
             new_cost: the price to set, energy; by default the allowed cost nearest to the price in force.
             by: ``user`` or ``system``.
             notes: the reviewer's reasons.
@@ -308,15 +308,13 @@ def _pending(session: Session, key: str | uuid.UUID) -> EnergyCostProposal:
 
 
 def _found(session: Session, key: str | uuid.UUID) -> EnergyCostProposal:
-    digits = str(key).strip().lower().replace("-", "")
-    if not digits or not set(digits) <= set("0123456789abcdef"):
-        raise ProposalError(f"proposal: got {str(key)!r:.60}; allowed: its id, or the first characters of it")
-    as_text = sa.func.replace(sa.cast(EnergyCostProposal.id, sa.Text), "-", "")
-    rows = session.scalars(sa.select(EnergyCostProposal).where(as_text.like(f"{digits}%")).limit(2)).all()
-    if len(rows) != 1:
-        many = "several ids begin" if rows else "no id begins"
-        raise ProposalError(f"proposal: {many} with {digits!r:.60}; allowed: one of `solvent proposals list`")
-    return rows[0]
+    try:
+        row = session.get(EnergyCostProposal, uuid.UUID(str(key)))
+    except ValueError:  # not an id
+        row = None
+    if row is None:
+        raise ProposalError(f"proposal: got {str(key)!r:.60}; allowed: the id of one in the store")
+    return row
 
 
 def _short(key: uuid.UUID) -> str:
