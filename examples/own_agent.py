@@ -167,7 +167,6 @@ def main(arguments: list[str] | None = None) -> None:
     at = shlex.quote(str(folder))
     print(f"""next:
   solvent proposals list --store {at}/solvent_costs.db
-  solvent gate reviews --store {at}/gate_reviews
   solvent adequacy score {at}/transcript.jsonl --out {at}/scores.jsonl
 to decide on a page, and to label the answers:
   solvent desk --store {at}/solvent_costs.db --reviews {at}/gate_reviews \\

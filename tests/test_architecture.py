@@ -46,7 +46,7 @@ def test_its_code_runs_and_prints_what_it_says(
 def test_its_tables_are_the_codes() -> None:
     assert [row[0].strip("`") for row in rows(DEBT, "reason | when | flag")] == list(REFUSAL_REASONS)
     fields = [name for row in rows(DEBT, "field | unit | meaning") for name in names(row[0])]
-    assert sorted(fields) == sorted(RefusalEvent.__dataclass_fields__)
+    assert sorted(fields) == sorted(RefusalEvent.model_fields)
 
 
 # -- docs/levels.md ------------------------------------------------------------------------------

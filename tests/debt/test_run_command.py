@@ -54,5 +54,5 @@ def test_bad_input_is_one_line_and_writes_nothing(tmp_path, monkeypatch):
         assert not list(tmp_path.iterdir())
     notes = tmp_path / "notes.txt"
     notes.write_text("hello\n", encoding="utf-8")
-    call("debt", "run", "--log", notes).refused("notes.txt, line 1: not a refusal event")
+    call("debt", "run", "--log", notes).refused("notes.txt, line 1: not JSON")
     assert notes.read_text(encoding="utf-8") == "hello\n"

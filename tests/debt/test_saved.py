@@ -50,8 +50,8 @@ def test_the_rules_are_those_of_the_process_that_loads(path):
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        ("[]", "allowed: format, debt_bits, open_claims"),
-        (json.dumps({**GOOD, "format": "solvent.debt.v2"}), "of the format solvent.debt.v1"),
+        ("[]", "allowed: a valid dictionary"),
+        (json.dumps({**GOOD, "format": "solvent.debt.v2"}), "allowed: 'solvent.debt.v1'"),
         (json.dumps({**GOOD, "open_claims": ["a"]}), "open_claims: got"),
         (json.dumps({**GOOD, "debt_bits": -0.5}), "debt_bits: got"),
         (json.dumps({**GOOD, "open_claims": {"a": 1e16}}), "gain_bits: got"),

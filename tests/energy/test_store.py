@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 from solvent import LabParams
 from solvent.energy import energy_for_action, energy_for_tool
 from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError, allowed_costs, rows_in
-from solvent.energy.store import CostStore
-from solvent.energy.tables import EnergyCost, EnergyCostProposal, McpTool
+from solvent.energy.store import CostStore, EnergyCost, EnergyCostProposal, McpTool
 from solvent.files import now
 
 SOURCES = {
@@ -178,7 +177,7 @@ def test_the_sources_proposal_is_filed_as_it_stands(store, tmp_path):
     assert [price.cost for price in store.history("reach_out_user")] == [5.0]  # filing changes nothing
     with pytest.raises(ProposalError, match="name a cost"):  # its nearest end is the price
         store.approve(row.id)
-    done = store.approve(str(row.id)[:8], new_cost=4.5, notes="agreed")
+    done = store.approve(str(row.id), new_cost=4.5, notes="agreed")
     assert (done.status, done.reviewed_by, done.review_notes) == ("approved", "user", "agreed")
     assert (done.old_cost, done.new_cost) == (5.0, 4.5)
     history = [(price.revision, price.cost, price.proposal_id) for price in store.history("reach_out_user")]

@@ -39,15 +39,6 @@ CLAIMS = [
     {"claim": "Cats sleep.", "evidence": ["A lot.", "They purr."], "label": "SUPPORTS", "page": "Cats"},
     {"claim": "Dogs fly.", "evidence": "Dogs run.", "label": "REFUTES", "id": 7},
 ]
-FEVEROUS = [
-    {"claim": "", "evidence": ""},
-    {
-        "id": 1,
-        "claim": "Cats sleep.",
-        "label": "SUPPORTS",
-        "evidence": [{"content": ["They [[A|sleep]]."], "context": {"Cats_sentence_0": ["Cats_title"]}}],
-    },
-]
 TRIGGER = {
     "pattern": "only Grep, then a strong negative",
     "by": "J. Doe",
@@ -141,7 +132,6 @@ READERS = {
     "learned": Reader(("adequacy", "drift"), file="corrections.jsonl"),
     # There is no such model: a command that goes on after it has read the file ends there.
     "claims": Reader(("gate", "sweep", "--dataset", "file", *OUT, "--model", "none"), ()),
-    "feverous": Reader(("gate", "sweep", "--dataset", "file", *OUT, "--model", "none", "--skip-broken"), ()),
     "policies": Reader(("gate", "judge", "none", "--policy", "P10", "--policies", "file"), ()),
     "proposals": Reader(("proposals", "file", "file", "--store", "store.db")),
     "discomfort": Reader(("proposals", "log", "file", "--store", "store.db")),
@@ -172,7 +162,6 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
         "drifts": drifts,
         "learned": learned,
         "claims": CLAIMS,
-        "feverous": FEVEROUS,
         "policies": [FIXED["strict"].model_dump()],
         "proposals": [PROPOSAL],
         "discomfort": [DISCOMFORT],

@@ -1,9 +1,6 @@
-"""Data sets: both forms, labels, groups, mismatched evidence, and broken files."""
+"""Data sets: labels, groups, mismatched evidence, and broken files."""
 
 from __future__ import annotations
-
-import json
-import sqlite3
 
 import numpy as np
 import pytest
@@ -12,26 +9,6 @@ from hypothesis import strategies as st
 
 from solvent.gate.data import Sample, load_dataset, other_page, split_by_group
 from solvent.gate.energy import GateError
-
-PAGE = {
-    "title": "Mill",
-    "sentence_0": "The [[Water|mill]] was built in 1890.",
-    "section_0": {"value": "History"},
-    "table_0": {
-        "caption": "Owners",
-        "table": [[{"id": "header_cell_0_0_0", "value": "Year"}], [{"id": "cell_0_1_0", "value": "1912"}]],
-    },
-    "list_0": {"list": [{"id": "item_0_0", "value": "It [[burned]]."}]},
-}
-
-
-@pytest.fixture
-def pages(tmp_path):
-    path = tmp_path / "pages.db"
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE wiki (id TEXT PRIMARY KEY, data TEXT)")
-        connection.execute("INSERT INTO wiki VALUES ('Mill', ?)", (json.dumps(PAGE),))
-    return path
 
 
 def test_plain_records_are_read(written):
@@ -54,27 +31,6 @@ def test_plain_records_are_read(written):
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("Mill_sentence_0", "The mill was built in 1890."),
-        ("Mill_section_0", "History"),
-        ("Mill_table_caption_0", "Owners"),
-        ("Mill_cell_0_1_0", "Year: 1912"),
-        ("Mill_item_0_0", "It burned."),
-        ("Mill_title", "Mill"),
-        ("Given as [[A_text|text]].", "Given as text."),
-    ],
-)
-def test_feverous_ids_become_text(written, pages, name, text):
-    context = {name: ["Mill_title", "Mill_header_cell_0_0_0"]}
-    sets = [{"content": [name], "context": context}, {"content": ["Mill_sentence_0"]}]
-    header = {"id": "", "claim": "", "evidence": "", "label": ""}
-    path = written([header, {"id": 1, "claim": "It burned.", "evidence": sets, "label": "REFUTES"}])
-    ((sample,), _) = load_dataset(path, wiki_db=pages)
-    assert (sample.evidence, sample.label) == ((text,), "refuted")
-
-
-@pytest.mark.parametrize(
     ("record", "said"),
     [
         ("[]", "object"),
@@ -86,7 +42,6 @@ def test_feverous_ids_become_text(written, pages, name, text):
         ('{"claim": "a", "evidence": [{"content": [1]}]}', "evidence"),
         ('{"claim": "a", "claim": "b", "evidence": []}', "twice"),
         ('{"claim": "a", "evidence": [], "id": NaN}', "NaN"),
-        ('{"claim": "a", "evidence": [{"content": ["Mill_sentence_0"]}]}', "--wiki-db"),
         ("\xff\xfe", "line 2"),
     ],
 )
@@ -99,15 +54,6 @@ def test_a_broken_line_is_named_and_may_be_skipped(written, record, said):
     assert "\n" not in str(told.value)
     samples, skipped = load_dataset(path, skip_broken=True)
     assert (len(samples), len(skipped)) == (1, 1)
-
-
-def test_a_missing_id_of_the_database_is_named(written, pages):
-    path = written([{"claim": "a", "evidence": [{"content": ["Bakery_sentence_0"]}]}])
-    with pytest.raises(GateError, match="Bakery_sentence_0"):
-        load_dataset(path, wiki_db=pages)
-    for wrong in (path, path.with_name("none.db")):
-        with pytest.raises(GateError, match="wiki"):
-            load_dataset(path, wiki_db=wrong)
 
 
 def test_evidence_of_another_page_is_never_the_groups_own(dataset):

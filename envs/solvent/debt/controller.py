@@ -10,9 +10,11 @@ import json
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
-from solvent.files import read_input, strict_json, write_atomically
+from pydantic import BaseModel, Field, ValidationError
+
+from solvent.files import RECORD, first_problem, read_input, strict_json, write_atomically
 from solvent.lab.codes import REFUSAL_REASONS
 from solvent.lab.mechanisms.debt import (
     debt_rules,
@@ -29,12 +31,21 @@ __all__ = ["CALIBRATION_TEMPLATES", "EpistemicController"]
 MOST = 1e15
 """Largest claim, gain or threshold, bits. Debt and costs that come of such numbers are finite."""
 MOST_WELLS = 10**9
-FORMAT = "solvent.debt.v1"
 LONGEST = 2**24
 """Maximum size of a saved controller, bytes."""
 
 CALIBRATION_TEMPLATES = frozenset({"baseline", "calibration", "dmso"})
 """Templates that run even above the threshold."""
+
+
+class _Saved(BaseModel):
+    """A saved controller, bits."""
+
+    model_config = RECORD
+
+    format: Literal["solvent.debt.v1"] = "solvent.debt.v1"
+    debt_bits: Annotated[float, Field(strict=True, ge=0.0, le=MOST * MOST)]
+    open_claims: dict[str, Annotated[float, Field(strict=True)]]
 
 
 class EpistemicController:
@@ -91,9 +102,13 @@ class EpistemicController:
         """
         controller = cls(params, learnable_bits=learnable_bits, decay=decay, accuracy=accuracy)
         try:
-            controller._restore(strict_json(read_input(path, LONGEST)))
+            saved = _Saved.model_validate(strict_json(read_input(path, LONGEST)))
+            for action_id, claim in saved.open_claims.items():
+                controller.claim_action(action_id, "", claim)
         except ValueError as error:
-            raise ValueError(f"{path}: no saved controller ({error})") from None
+            said = first_problem(error) if isinstance(error, ValidationError) else error
+            raise ValueError(f"{path}: no saved controller ({said})") from None
+        controller._debt = saved.debt_bits
         return controller
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -102,21 +117,8 @@ class EpistemicController:
         Raises:
             OSError: the file can't be written.
         """
-        content = json.dumps(self._state(), indent=1) + "\n"
-        write_atomically(Path(path), content)
-
-    def _state(self) -> dict[str, Any]:
-        return {"format": FORMAT, "debt_bits": self._debt, "open_claims": self._open}
-
-    def _restore(self, state: Any) -> None:
-        own = self._state()
-        if not isinstance(state, dict) or state.keys() != own.keys() or state["format"] != FORMAT:
-            raise ValueError(f"got {state!r:.60}; allowed: {', '.join(own)}, of the format {FORMAT}")
-        if not isinstance(state["open_claims"], dict):
-            raise ValueError(f"open_claims: got {state['open_claims']!r:.60}; allowed: an object")  # noqa: TRY004 - a bad file
-        self._debt = _number("debt_bits", state["debt_bits"], low=0.0, high=MOST * MOST)
-        for action_id, claim in state["open_claims"].items():
-            self.claim_action(action_id, "", claim)
+        saved = _Saved(debt_bits=self._debt, open_claims=self._open)
+        write_atomically(Path(path), json.dumps(saved.model_dump(), indent=1) + "\n")
 
     def claim_action(
         self,

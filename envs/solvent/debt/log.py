@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from solvent.files import input_lines, now, strict_json
+from pydantic import BaseModel
+
+from solvent.files import RECORD, now, read_records
 from solvent.lab.ledger import append_jsonl
 
 __all__ = ["RefusalEvent", "append_refusals_jsonl", "log_refusal", "read_refusals_jsonl"]
@@ -16,9 +17,10 @@ __all__ = ["RefusalEvent", "append_refusals_jsonl", "log_refusal", "read_refusal
 File = str | os.PathLike[str]
 
 
-@dataclasses.dataclass(frozen=True)
-class RefusalEvent:
+class RefusalEvent(BaseModel):
     """The record of an action refused because of epistemic debt: the source's fields, and whether debt caused it."""
+
+    model_config = RECORD
 
     cycle: int
     timestamp: str
@@ -55,18 +57,13 @@ def log_refusal(
     """
     if not context["refusal_reason"]:
         raise ValueError("context: got that of an action that may run; allowed: that of a refused one")
-    said = {
-        "proposed_template": context["proposed_template"],
-        "proposed_hypothesis": proposed_hypothesis,
-        "design_id": design_id,
-    }
+    template = _writable(context["proposed_template"])
     event = RefusalEvent(
-        **{
-            **context,
-            **{name: _writable(text) for name, text in said.items()},
-            "cycle": operator.index(cycle),
-            "timestamp": _now(),
-        }
+        **{**context, "proposed_template": template},
+        cycle=operator.index(cycle),
+        timestamp=now().isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        proposed_hypothesis=_writable(proposed_hypothesis),
+        design_id=_writable(design_id),
     )
     append_refusals_jsonl(path, [event])
     return event
@@ -78,27 +75,16 @@ def append_refusals_jsonl(path: File, events: Iterable[RefusalEvent]) -> None:
     Raises:
         OSError: the file can't be written.
     """
-    append_jsonl(path, map(dataclasses.asdict, events))
+    append_jsonl(path, (event.model_dump() for event in events))
 
 
 def read_refusals_jsonl(path: File) -> list[RefusalEvent]:
     """Return all events of a log.
 
     Raises:
-        OSError: the file can't be read.
-        ValueError: a line is not a refusal event; the message names the file and the line.
+        InputError: the file can't be read, or a line is not a refusal event; the message has the line's number.
     """
-    events = []
-    for number, line in input_lines(path):
-        try:
-            events.append(RefusalEvent(**strict_json(line)))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path}, line {number}: not a refusal event ({error})") from None
-    return events
-
-
-def _now() -> str:
-    return now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return list(read_records(path, RefusalEvent))
 
 
 def _writable(said: str) -> str:

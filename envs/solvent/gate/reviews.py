@@ -47,7 +47,7 @@ from solvent.gate.energy import GateError
 from solvent.gate.gate import evaluate_text
 from solvent.gate.policy import Policy, Verdict
 
-__all__ = ["BUDGET", "DecidedError", "Decision", "Judged", "Reviews", "Window", "drift", "judge", "learn"]
+__all__ = ["BUDGET", "Decision", "Judged", "Reviews", "Window", "drift", "judge", "learn"]
 
 Text = Annotated[str, Field(max_length=2000, pattern=r"\S")]
 BUDGET = 0.05
@@ -108,14 +108,6 @@ class Judged(BaseModel):
     def is_measured(self) -> bool:
         """False for bad data."""
         return not any(reason.startswith("bad data") for reason in self.reasons)
-
-
-class DecidedError(GateError):
-    """Somebody has decided already; ``decision`` says who, what and why."""
-
-    def __init__(self, decision: Decision) -> None:
-        super().__init__(f"{decision.id}: {decision.choice} by {decision.who} already; allowed: one decision")
-        self.decision = decision
 
 
 def judge(samples: Iterable[Sample], embedder: Embedder, policy: Policy, *, domain: str) -> list[Judged]:
@@ -183,24 +175,21 @@ class Reviews:
         return sorted(undecided, key=influence, reverse=True)
 
     def find(self, key: str) -> Judged:
-        """Return the verdict with this id, or whose id begins so.
+        """Return the verdict with this id.
 
         Raises:
-            LookupError: there is none, or more than one.
+            LookupError: there is none.
         """
-        found = [row for row in self.verdicts() if key and row.id.startswith(key)]
-        if len(found) != 1:
-            raise LookupError(
-                f"id: got {key!r:.60}, {len(found)} verdicts; allowed: an id in {self._verdicts}"
-            )
-        return found[0]
+        found = next((row for row in self.verdicts() if row.id == key), None)
+        if found is None:
+            raise LookupError(f"id: got {key!r:.60}; allowed: an id in {self._verdicts}")
+        return found
 
     def decide(self, key: str, choice: str, *, who: str, why: str) -> Decision:
         """Record a decision on a review.
 
         Raises:
-            DecidedError: somebody was first.
-            GateError: the verdict is not a review, the choice is unknown, or who or why is empty.
+            GateError: somebody was first, the verdict is not a review, the choice is unknown, or who or why is empty.
             LookupError: as in ``find``.
         """
         row = self.find(key)
@@ -213,7 +202,8 @@ class Reviews:
             raise GateError(first_problem(error)) from None
         with locked(self.folder / ".deciding.lock", 10.0):  # between what is read and what is appended
             if earlier := self.decisions().get(row.id):
-                raise DecidedError(earlier)
+                said = f"{earlier.choice} by {earlier.who} already"
+                raise GateError(f"{row.id}: {said}; allowed: one decision")
             append_records(self._decisions, [made])
         return made
 

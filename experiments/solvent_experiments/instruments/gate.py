@@ -1,8 +1,7 @@
-"""``solvent gate``: judge claims, decide what is under review, and learn a gate's thresholds."""
+"""``solvent gate``: judge claims, and learn a gate's thresholds."""
 
 from __future__ import annotations
 
-import getpass
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -32,11 +31,11 @@ STORE = Path("gate_reviews")
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="""Judge claims against their evidence, decide what is under review, and learn a gate's thresholds.
+    help="""Judge claims against their evidence, and learn a gate's thresholds.
 
 - `solvent gate judge claims.jsonl --policy standard`  judges claims
 
-- `solvent gate reviews`, `decide`, `learn`  show and decide what waits, and learn from it
+- `solvent gate learn`  learns from what people decided on `solvent desk`
 
 - `solvent gate sweep --dataset claims.jsonl --out sweep.json`  learns thresholds and runs the checklist
 
@@ -50,7 +49,6 @@ Model = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Folder of an embedding model.  [default: all-MiniLM-L6-v2]"),
 ]
-WikiDb = Annotated[Path | None, typer.Option(metavar="PATH", help="FEVEROUS's SQLite database of pages.")]
 SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="Skip broken lines, and count them.")]
 Domain = Annotated[str | None, typer.Option(help="Domain of use.  [default: the file's name]")]
 Store = Annotated[Path, typer.Option("--store", metavar="DIR", help="Folder of verdicts and decisions.")]
@@ -74,7 +72,6 @@ def judge(
         Path | None, typer.Option(metavar="PATH", help="Write all verdicts as JSON lines.")
     ] = None,
     model: Model = None,
-    wiki_db: WikiDb = None,
     skip_broken: SkipBroken = False,
     quiet: Quiet = False,
 ) -> None:
@@ -89,7 +86,7 @@ def judge(
     from solvent.gate.reviews import judge as judged_under
 
     chosen = policy_named(policy, {} if policies is None else load_policies(policies))
-    samples, embedder = _inputs(claims, wiki_db, skip_broken, model)
+    samples, embedder = _inputs(claims, skip_broken, model)
     used = domain or (claims.stem if chosen.domain == ANY else chosen.domain)
     judged: list[Judged] = []
     with Progress(new_console(stderr=True), quiet=quiet) as shown:
@@ -117,57 +114,12 @@ def judge(
     if counts["review"] and store is None:
         suggest(f"the same with `--store {STORE}` keeps the reviews, for people to decide.")
     elif counts["review"]:
-        suggest("`solvent gate reviews` shows what to decide.", _option(store))
+        at = "" if store == STORE else f"--reviews {shlex.quote(str(store))}"
+        suggest("`solvent desk` shows what to decide.", at)
     if counts["reject"] or counts["decline"]:
         raise typer.Exit(FAILED)
     if counts["review"]:
         raise typer.Exit(WAITING)
-
-
-@app.command()
-def reviews(
-    key: Annotated[str | None, typer.Argument(metavar="ID", help="Show this one in full.")] = None,
-    store: Store = STORE,
-) -> None:
-    """List the claims under review, first those whose decision would move the threshold most; or show one in full.
-
-    Example: `solvent gate reviews`
-    """
-    kept = _existing(store)
-    if key is None:
-        waiting = kept.waiting()
-        _show(waiting)
-        say(f"{len(waiting):,} {'review' if len(waiting) == 1 else 'reviews'} to decide")
-    else:
-        row = kept.find(key)
-        parts = [("claim", row.claim), *(("evidence", span) for span in row.evidence)]
-        parts += [("verdict", f"{row.verdict} by {row.policy_applied}")]
-        parts += [("reason", said) for said in row.reasons]
-        if decision := kept.decisions().get(row.id):
-            parts.append(("decision", f"{decision.choice} by {decision.who}: {decision.why}"))
-        show_table(Table(("", row.id), tuple(parts), left=(row.id,), wrapped=(row.id,)), framed=True)
-    suggest(
-        '`solvent gate decide ID accept|decline --why "..."` decides; once some are, `solvent gate learn`.',
-        _option(store),
-    )
-
-
-@app.command()
-def decide(
-    key: Annotated[str, typer.Argument(metavar="ID", help="Id of the review, or its first characters.")],
-    choice: Annotated[str, typer.Argument(metavar="accept|decline", help="The decision.")],
-    why: Annotated[str, typer.Option(help="Reason, kept with the decision.")],
-    who: Annotated[str | None, typer.Option(help="Who decides.  [default: the user's name]")] = None,
-    store: Store = STORE,
-) -> None:
-    """Decide a review. A decision is final: whoever comes second is told the first one.
-
-    Example: `solvent gate decide 3f2a decline --why "the page gives another year"`
-    """
-    kept = _existing(store)
-    made = kept.decide(key, choice, who=who or getpass.getuser(), why=why)
-    say(f"{made.id}: {made.choice}, by {made.who}; {len(kept.waiting()):,} reviews left to decide")
-    suggest("`solvent gate reviews` shows what to decide next.", _option(store))
 
 
 @app.command()
@@ -192,7 +144,7 @@ def learn(
 def sweep(
     dataset: Annotated[
         Path,
-        typer.Option(metavar="PATH", help="Claims with evidence: JSON lines, or FEVEROUS's official ones."),
+        typer.Option(metavar="PATH", help="Claims with evidence, JSON lines."),
     ],
     out: Annotated[Path, typer.Option(metavar="PATH", help="JSON file to write.")],
     n: Annotated[int, typer.Option("--n", min=0, help="Claims to draw; 0 takes all.")] = 100,
@@ -205,7 +157,6 @@ def sweep(
     policies: Kept = None,
     domain: Domain = None,
     model: Model = None,
-    wiki_db: WikiDb = None,
     skip_broken: SkipBroken = False,
     quiet: Quiet = False,
 ) -> None:
@@ -222,7 +173,7 @@ def sweep(
     from solvent.gate import calibration
     from solvent.gate.embedding import SentenceEmbedder
 
-    samples, embedder = _inputs(dataset, wiki_db, skip_broken, model)
+    samples, embedder = _inputs(dataset, skip_broken, model)
     drawn = np.sort(np.random.default_rng(seed).permutation(len(samples))[: n or None])
     samples = [samples[i] for i in drawn]
     with Progress(new_console(stderr=True), quiet=quiet) as shown:
@@ -305,19 +256,12 @@ def build() -> None:
 # -- what the commands share ---------------------------------------------------------------------
 
 
-def _option(store: Path | None) -> str:
-    """Return the option that names a store; empty for the default."""
-    return "" if store in (None, STORE) else f"--store {shlex.quote(str(store))}"
-
-
-def _inputs(
-    path: Path, wiki_db: Path | None, skip_broken: bool, model: Path | None
-) -> tuple[list[Sample], SentenceEmbedder]:
+def _inputs(path: Path, skip_broken: bool, model: Path | None) -> tuple[list[Sample], SentenceEmbedder]:
     """Return the claims of a file and the model; say what was skipped once both can be used."""
     from solvent.gate.data import load_dataset
     from solvent.gate.embedding import SentenceEmbedder
 
-    samples, skipped = load_dataset(path, wiki_db=wiki_db, skip_broken=skip_broken)
+    samples, skipped = load_dataset(path, skip_broken=skip_broken)
     embedder = SentenceEmbedder(model)
     if skipped:
         say(f"skipped {len(skipped):,} broken lines; the first: {skipped[0]}", stderr=True)

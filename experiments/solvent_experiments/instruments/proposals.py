@@ -1,4 +1,4 @@
-"""``solvent proposals``: the review of cost proposals, and the resulting price list."""
+"""``solvent proposals``: what goes into a store of costs, and its proposals and prices."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from solvent_experiments.console import say, suggest
 from solvent_experiments.table import Table, show_table
 
 if TYPE_CHECKING:
-    from solvent.energy.store import CostStore
-    from solvent.energy.tables import EnergyCost, EnergyCostProposal
+    from solvent.energy.store import CostStore, EnergyCost, EnergyCostProposal
 
 app = typer.Typer(
     rich_markup_mode="markdown",
     no_args_is_help=True,
-    help="""Review the cost changes that agents ask for: a proposal is an argument, and only an approval changes a cost.
+    help="""File the cost changes that agents ask for: a proposal is an argument, and only an approval changes a cost.
 
 - `solvent proposals file energy_cost_proposals.jsonl`  files the proposals that an environment logged
 
-- `solvent proposals list`  lists the proposals that wait for a review
+- `solvent proposals list`  lists the proposals
 
-- `solvent proposals approve 3f2a --cost 2.5`  sets a price
+- `solvent desk`  shows and decides those that wait for a review
 """,
 )
 
@@ -37,8 +36,6 @@ Store = Annotated[
         "--store", metavar="PATH|URL", envvar="SOLVENT_STORE",
         help="SQLite file, or `postgresql://USER@HOST/DATABASE`.")
 ]  # fmt: skip
-Key = Annotated[str, typer.Argument(metavar="ID", help="Id of the proposal, or the first characters of it.")]
-Notes = Annotated[str | None, typer.Option("--notes", help="Reason, kept with the proposal.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="JSON or JSON lines.")]
 Env = Annotated[str, typer.Option(help="Environment whose base costs are entered for verbs without a price.")]
@@ -47,7 +44,7 @@ Status = Literal["pending", "approved", "rejected", "withdrawn"]
 DEFAULT_STORE = "solvent_costs.db"
 DEFAULT_ENV = "Solvent/Debt-v0"
 PRICES = "`solvent proposals prices` shows the price list."
-WAITING = "`solvent proposals list --status pending` shows what still waits."
+WAITING = "`solvent desk` shows and decides what waits."
 
 
 @app.command("list")
@@ -83,91 +80,6 @@ def list_(
     )
     columns = ("id", "filed", "target", "cost", "suggested", "confidence", "status", "rationale")
     _show("Proposals", columns, cells, left=("filed", "target", "status", "rationale"), wrapped="rationale")
-    suggest(
-        "`solvent proposals show ID` shows its reasons, `solvent proposals approve ID` changes the price.",
-        _option(store),
-    )
-
-
-@app.command()
-def show(key: Key, store: Store = DEFAULT_STORE) -> None:
-    """Show one proposal: the change it asks for, its reasons, and the bounds of the price.
-
-    Example: `solvent proposals show 3f2a`
-    """
-    from solvent.energy.rules import allowed_costs
-
-    with _opened(store) as opened:
-        row = opened.proposal(key)
-        price = opened.history(row.target_name, row.target_type)[-1]
-        deferred = len(opened.discomfort(row.target_name))
-    allowed = allowed_costs(row, price)
-    said = {
-        "asks": row.change,
-        "status": row.status,
-        "cost": f"{row.current_cost:g} when it was argued, {price.cost:g} now",
-        "allowed": "{:g} to {:g}".format(*allowed) if allowed else "nothing: the price is out of its reach",
-        "rationale": row.rationale,
-        "confidence": f"{row.confidence:.0%}",
-        "evidence": "\n".join(f"{item['source']}: {item['summary']}" for item in row.evidence),
-        "deferrals": f"{deferred} in the log",
-        "reviewed": f"by {row.reviewed_by}, {row.reviewed_at:%Y-%m-%d %H:%M:%S} UTC"
-        if row.reviewed_at
-        else "",
-        "notes": row.review_notes or "",
-        "changed": f"from {row.old_cost:g} to {row.new_cost:g}" if row.new_cost is not None else "",
-    }
-    for name, text in said.items():
-        for i, line in enumerate(text.splitlines()):
-            say(f"{'' if i else name:<12}{line}")
-    if row.status == "pending":
-        suggest(
-            f"`solvent proposals approve {_short(row.id)}`, or `reject` or `withdraw` it.", _option(store)
-        )
-    else:
-        suggest(PRICES, _option(store))
-
-
-@app.command()
-def approve(
-    key: Key,
-    cost: Annotated[
-        float | None, typer.Option(help="The new cost.  [default: the allowed one nearest to the price]")
-    ] = None,
-    notes: Notes = None,
-    store: Store = DEFAULT_STORE,
-) -> None:
-    """Approve a proposal: the price changes at once.
-
-    Example: `solvent proposals approve 3f2a --cost 2.5 --notes "paid for in nine of ten uses"`
-    """
-    with _opened(store) as opened:
-        row = opened.approve(key, new_cost=cost, notes=notes)
-    say(f"approved {_short(row.id)}: {row.target} costs {row.new_cost:g} instead of {row.old_cost:g}")
-    suggest(PRICES, _option(store))
-
-
-@app.command()
-def reject(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> None:
-    """Reject a proposal: the price stays.
-
-    Example: `solvent proposals reject 3f2a --notes "deferred, never paid for"`
-    """
-    with _opened(store) as opened:
-        row = opened.reject(key, notes=notes)
-    say(f"rejected {_short(row.id)}: the cost of {row.target} stays")
-    suggest(WAITING, _option(store))
-
-
-@app.command()
-def withdraw(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> None:
-    """Withdraw a pending proposal, as to file a revised one.
-
-    Example: `solvent proposals withdraw 3f2a`
-    """
-    with _opened(store) as opened:
-        row = opened.withdraw(key, by="user", notes=notes)
-    say(f"withdrew {_short(row.id)}: the cost of {row.target} stays")
     suggest(WAITING, _option(store))
 
 
@@ -212,7 +124,7 @@ def log(file: File, store: Store = DEFAULT_STORE) -> None:
     with _opened(store, create=True) as opened:
         logged = sum(opened.log_discomfort(row, key=key) is not None for key, row in rows)
     say(f"logged {logged}, skipped {len(rows) - logged} that were logged before")
-    suggest("`solvent proposals show ID` counts them beside the proposals that rest on them.", _option(store))
+    suggest("`solvent desk` counts them beside the proposals that rest on them.", _option(store))
 
 
 @app.command()
@@ -268,7 +180,7 @@ def prices(
     )
     columns = ("target", "cost", "floor", "ceiling", "category", "since", "by proposal")
     _show("Prices", columns, cells, left=columns[4:], wrapped="target")
-    suggest("`solvent proposals show ID` shows the argument for a price.", _option(store))
+    suggest("`solvent proposals list` shows the argument for a price.", _option(store))
 
 
 def _opened(place: str, *, create: bool = False) -> CostStore:
