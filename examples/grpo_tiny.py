@@ -9,9 +9,8 @@ It needs the extra ``trl``.
 model with random weights and its tokenizer are made on the spot, and nothing is downloaded. Such a model calls no
 tool, so it first imitates conversations of the honest script; that teaches it the form of a call.
 
-The small model shows that rollouts go through the tools, that the rewards are the lab's and that gradients are not
-zero. It learns nothing worth having. The reward ``replayed`` has no weight: it takes the actions of each rollout in a
-lab without a desk, and is the same number.
+The small model shows that rollouts go through the tools and that gradients are not zero. It learns nothing worth
+having.
 """
 
 from __future__ import annotations
@@ -25,8 +24,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import gymnasium
-import numpy as np
 import torch
 from datasets import Dataset
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -38,8 +35,7 @@ os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # trl warns that `enviro
 from trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 from trl.chat_template_utils import qwen3_instruct_2507_chat_template
 
-from solvent.lab.actions import action_table
-from solvent.lab.verbs import Verb
+from solvent import ENVIRONMENTS, preset
 from solvent_agents import PLAYERS
 from solvent_agents.language.calls import choices
 from solvent_agents.language.desk import Desk, call_by
@@ -47,7 +43,7 @@ from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import use
 
 ENV = "Solvent/Tiny-v0"
-PARAMS = gymnasium.make(ENV).unwrapped.params
+PARAMS = preset(ENVIRONMENTS[ENV]["preset"])
 GROUP = 8
 """Rollouts of a seed. GRPO compares each with the mean of its group."""
 EPISODE = 1024
@@ -159,33 +155,16 @@ def imitate(model: str, conversations: Dataset, folder: Path, steps: int) -> str
     return str(folder)
 
 
-def replayed(environments: list[Desk], seed: list[int], **_row: Any) -> list[float]:
-    """Return the score of each rollout's actions in a lab without a desk, which rests when they are over."""
-    rest = int(np.flatnonzero(action_table(PARAMS)["verb"] == Verb.REST)[0])
-    lab = gymnasium.make(ENV)
-    scores = []
-    for desk, start in zip(environments, seed, strict=True):
-        lab.reset(seed=start)
-        actions = [call.action for call in desk._calls if call.action >= 0]
-        over = False
-        while not over:
-            _, _, over, _, info = lab.step(actions.pop(0) if actions else rest)
-        scores.append(info["episode_summary"]["return"])
-    return scores
-
-
 def train(model: str, folder: Path, steps: int) -> list[dict[str, Any]]:
     """Train a model by GRPO, a group of rollouts of one seed in each step, and return what was logged."""
     trainer = GRPOTrainer(
         model,
-        reward_funcs=[replayed],
         args=GRPOConfig(
             str(folder),
             max_steps=steps,
             num_generations=GROUP,
             per_device_train_batch_size=GROUP,
             max_completion_length=EPISODE,
-            reward_weights=[0.0],
             logging_steps=1,
             **SETTINGS,
         ),

@@ -25,7 +25,7 @@ from solvent_experiments.instruments.energy import explain, tools
 from solvent_experiments.instruments.gate import app as gate
 from solvent_experiments.instruments.language import llm, serve
 from solvent_experiments.instruments.proposals import app as proposals
-from solvent_experiments.options import Env, Fresh, Jobs, Quiet, Seeds
+from solvent_experiments.options import Env, Jobs, Quiet, Seeds
 from solvent_experiments.studies.command import app as study
 
 PROG = "solvent"
@@ -90,7 +90,6 @@ def run(
         ),
     ] = None,
     quiet: Quiet = False,
-    fresh: Fresh = False,
 ) -> None:
     """Run an experiment: train every seed, evaluate every agent on the same episodes, draw the figures.
 
@@ -126,9 +125,9 @@ def run(
         if "sweep" in given:
             from solvent_experiments.sweep import run_sweep
 
-            run_sweep(sweep, root, pool, quiet=quiet, fresh=fresh)
+            run_sweep(sweep, root, pool, quiet=quiet)
         else:
-            show_results(run_experiment(experiment, root, pool=pool, quiet=quiet, fresh=fresh))
+            show_results(run_experiment(experiment, root, pool=pool, quiet=quiet))
 
 
 def _ray(address: str | None, jobs: int | None) -> Any:
@@ -229,13 +228,13 @@ def play(
 @app.command()
 def solve(
     env: Env = "Solvent/Tiny-v0",
-    out: Annotated[Path | None, typer.Option(help="Folder to write policy and values to.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write the policy to.")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Solve a small lab exactly: the best expected return of any policy that doesn't know the truth.
 
     Every outcome of every action is forced through the compiled step, and backward induction solves the
-    resulting process. `policy.npz` is the optimal policy, `states.parquet` has the value of every state.
+    resulting process. `policy.npz` is the optimal policy.
 
     Example: `solvent solve --out runs/tiny`
     """

@@ -20,7 +20,6 @@ import platform
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -119,28 +118,13 @@ class RunFolder:
             added = set(present.seeds) <= set(experiment.seeds)
             same = present.model_copy(update={"seeds": experiment.seeds}) if added else present
             if differs := next(differences(same.model_dump(), experiment.model_dump()), None):
-                said = (
-                    f"holds another config ({differs}); allowed: another --out, or --fresh to move it aside"
-                )
+                said = f"holds another config ({differs}); allowed: another --out"
                 raise ConfigError(said, file=self.root)
         elif any(path.name != ".lock" for path in self.root.iterdir()):
-            raise ConfigError(
-                "is not empty and not a run; allowed: another --out, or --fresh to move it aside",
-                file=self.root,
-            )
+            raise ConfigError("is not empty and not a run; allowed: another --out", file=self.root)
         text = yaml.safe_dump(experiment.model_dump(), sort_keys=False, allow_unicode=True, width=110)
         if not self.config.exists() or self.config.read_text(encoding="utf-8") != text:
             write_atomically(self.config, text)
-
-    def set_aside(self) -> Path | None:
-        """Rename the folder, if it exists, and return its new path, else None."""
-        if not self.root.exists():
-            return None
-        with self.locked():
-            pass
-        target = self.root.with_name(f"{self.root.name}-before-{time.strftime('%Y%m%d-%H%M%S')}")
-        self.root.rename(target)
-        return target
 
     @contextmanager
     def locked(self) -> Iterator[None]:

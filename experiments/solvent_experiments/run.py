@@ -92,14 +92,13 @@ class Pool(Protocol):
 
 
 def run_experiment(
-    experiment: Experiment, root: Path, *, pool: Pool | None = None, quiet: bool = False, fresh: bool = False
+    experiment: Experiment, root: Path, *, pool: Pool | None = None, quiet: bool = False
 ) -> RunFolder:
     """Run the unfinished part of an experiment in the folder ``root``.
 
     Args:
         pool: executes the units and stays open; by default processes of this machine, one per core.
         quiet: show nothing but the results.
-        fresh: first move an existing folder aside.
 
     Raises:
         ConfigError: the folder is in use or has another config.
@@ -107,27 +106,24 @@ def run_experiment(
         BrokenRunError: a unit failed and the others are finished.
     """
     folder = RunFolder(root)
-    with Progress(new_console(), quiet=quiet) as shown:
-        if fresh and (moved := folder.set_aside()):
-            shown.say(f"moved the existing folder to {moved}")
-        with folder.locked(), stop_on_signals(shown) as stop:
-            folder.prepare(experiment)
-            left = [unit for unit in folder.units(experiment) if not unit.episodes.exists()]
-            if not left and folder.summary.exists() and folder.finished:
-                shown.say(f"{root}: already finished; nothing to do")
-                return folder
-            started, begun = now(), time.monotonic()
-            folder.write_manifest(experiment, started, None, 0.0)
-            if left:
-                _compile(experiment)
-                opened: contextlib.AbstractContextManager[Pool] = (
-                    contextlib.nullcontext(pool) if pool else Processes()
-                )
-                with opened as workers:
-                    _Session(experiment, folder, left, workers, shown, stop).work()
-            join(experiment, folder, folder.units(experiment))
-            _draw(folder, shown)
-            folder.write_manifest(experiment, started, now(), time.monotonic() - begun)
+    with Progress(new_console(), quiet=quiet) as shown, folder.locked(), stop_on_signals(shown) as stop:
+        folder.prepare(experiment)
+        left = [unit for unit in folder.units(experiment) if not unit.episodes.exists()]
+        if not left and folder.summary.exists() and folder.finished:
+            shown.say(f"{root}: already finished; nothing to do")
+            return folder
+        started, begun = now(), time.monotonic()
+        folder.write_manifest(experiment, started, None, 0.0)
+        if left:
+            _compile(experiment)
+            opened: contextlib.AbstractContextManager[Pool] = (
+                contextlib.nullcontext(pool) if pool else Processes()
+            )
+            with opened as workers:
+                _Session(experiment, folder, left, workers, shown, stop).work()
+        join(experiment, folder, folder.units(experiment))
+        _draw(folder, shown)
+        folder.write_manifest(experiment, started, now(), time.monotonic() - begun)
     return folder
 
 

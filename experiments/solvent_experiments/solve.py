@@ -1,4 +1,4 @@
-"""``solvent solve``: the optimum of a small lab, its policy as a tree, and the value of every state."""
+"""``solvent solve``: the optimum of a small lab, and its policy as a tree and as a file."""
 
 from __future__ import annotations
 
@@ -14,37 +14,35 @@ from solvent import LabParams
 from solvent.files import require_writable, write_atomically
 from solvent.lab.actions import action_table, sentence
 from solvent.lab.verbs import Verb
-from solvent_agents.exact.exact import PER_BIT, PolicyGraph, Solution, graph_of, solve
-from solvent_agents.exact.process import enumerate_process
+from solvent_agents.exact.exact import PER_BIT, PolicyGraph, graph_of
+from solvent_agents.exact.process import Solution, solve
 from solvent_experiments.console import Progress
-from solvent_experiments.folder import Columns, write_parquet
 from solvent_experiments.table import Table
 
-POLICY, STATES = "policy.npz", "states.parquet"
+POLICY = "policy.npz"
 SHOWN_NODES = 200
 """Largest number of nodes in a policy that is printed as a tree."""
 
 
 def solve_lab(params: LabParams, out: Path | None, *, console: Console, quiet: bool) -> None:
-    """Solve a lab, print its optimum and policy, and write them to the folder ``out``."""
+    """Solve a lab, print its optimum and policy, and write the policy to the folder ``out``."""
     if out is not None:
         require_writable(out / POLICY)  # fail before minutes of work, not after
     started = time.perf_counter()
     with Progress(console, quiet=quiet) as shown:
         shown.say("enumerating; the first solution on a machine compiles for half a minute")
 
-        def on_progress(done: int, total: int, _states: int) -> None:
+        def on_progress(done: int, total: int) -> None:
             shown.update("states", done / total, f"{done} of {total} moments")
 
-        solution = solve(enumerate_process(params, on_progress=on_progress))
+        solution = solve(params, on_progress)
     graph = graph_of(solution)
     console.print(_table(solution, graph, params, time.perf_counter() - started).terminal())
     if len(graph.actions) <= SHOWN_NODES:
         console.print(policy_tree(graph))
     if out is not None:
         write_atomically(out / POLICY, graph.to_bytes())
-        write_parquet(out / STATES, state_columns(solution))
-        console.print(f"{out / POLICY}\n{out / STATES}", highlight=False, soft_wrap=True)
+        console.print(str(out / POLICY), highlight=False, soft_wrap=True)
 
 
 def _table(solution: Solution, graph: PolicyGraph, params: LabParams, seconds: float) -> Table:
@@ -53,7 +51,6 @@ def _table(solution: Solution, graph: PolicyGraph, params: LabParams, seconds: f
         "optimum": f"{solution.optimum:.6f} bits per episode",
         "share of the prior entropy": f"{solution.optimum / params.ceiling:.1%} of {params.ceiling:g} bits",
         "states": f"{about['states']:,}, with {about['transitions']:,} outcomes",
-        "Bellman residual": f"{about['residual']:.1e} bits",
         "time": f"{seconds:.1f} s",
     }
     return Table(("exact solution", ""), tuple(rows.items()), left=("",))
@@ -101,16 +98,3 @@ def _seen(graph: PolicyGraph, edge: int) -> str:
     paid = int(graph.rewards[edge]) / PER_BIT
     words = [f"reads {' '.join(marks)}"] if marks else []
     return ", ".join(words + ([f"{paid:+.2f} bits"] if paid else [])) or "then"
-
-
-def state_columns(solution: Solution) -> Columns:
-    """Return a row for every state: time, books, belief, value and best action."""
-    params = solution.process.params
-    labs = np.concatenate([layer.labs for layer in solution.process.layers])
-    columns: Columns = {name: labs[name] for name in ("heartbeat", "slot", "wells", "debt")}
-    for m, name in enumerate(params.assay.compounds):
-        columns |= {
-            f"{name}/class_{g}": labs["marginal"][:, m, g] for g in range(params.assay.potency_classes)
-        }
-        columns |= {f"{name}/{field}": labs[field][:, m] for field in ("licence", "published", "experiments")}
-    return columns | {"value": solution.values, "action": solution.actions}

@@ -89,13 +89,11 @@ def _changed(params: Any, chosen: Mapping[str, Any], path: Path) -> dict[str, An
     return changed
 
 
-def run_sweep(
-    experiments: Mapping[str, Experiment], root: Path, pool: Pool, *, quiet: bool, fresh: bool
-) -> None:
+def run_sweep(experiments: Mapping[str, Experiment], root: Path, pool: Pool, *, quiet: bool) -> None:
     """Run the unfinished experiments of a sweep, write ``sweep.json`` and the figure, and print the table."""
     results = {}
     for label, experiment in experiments.items():
-        folder = run_experiment(experiment, root / folder_name(label), pool=pool, quiet=quiet, fresh=fresh)
+        folder = run_experiment(experiment, root / folder_name(label), pool=pool, quiet=quiet)
         results[label] = read_rows(folder.summary)
     rows = [(label, row) for label, of in results.items() for row in of]
     about = [{"lab": label, "agent": row.agent} | row.score._asdict() for label, row in rows]

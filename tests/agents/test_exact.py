@@ -12,8 +12,8 @@ from solvent.lab.mechanisms.publication import asserted_bits, log_score
 from solvent.lab.params import LabParams, preset
 from solvent.lab.settings import ParamError
 from solvent_agents import episodes
-from solvent_agents.exact.exact import Exact, graph_of, known_optimum, load_graph, solve
-from solvent_agents.exact.process import enumerate_process
+from solvent_agents.exact.exact import Exact, graph_of, known_optimum, load_graph
+from solvent_agents.exact.process import solve
 from solvent_agents.scripts.honest import Script
 
 TINY = preset("tiny")
@@ -49,14 +49,14 @@ def lab(base=CLEAR, **changes):
 
 
 def optimum(params):
-    return solve(enumerate_process(params)).optimum
+    return solve(params).optimum
 
 
 @pytest.fixture(scope="module")
 def small():
     """Tiny with three heartbeats: everything, in a second."""
     params = dataclasses.replace(TINY, budget=dataclasses.replace(TINY.budget, heartbeats=3))
-    return solve(enumerate_process(params))
+    return solve(params)
 
 
 # -- by hand -------------------------------------------------------------------------------------
@@ -115,8 +115,8 @@ def test_debt_can_be_repaid_before_it_is_settled():
     """A claim far too high, and one heartbeat left: a calibration takes what its two wells repay off the bill."""
     dear = lab(vocabulary={"claims": [0.5], "confidences": [0.95]}, assay={"plate_sds": [2.0]},
                budget={"heartbeats": 3})  # fmt: skip
-    solution = solve(enumerate_process(dear))
-    layer = solution.process.layers[-1]
+    solution = solve(dear)
+    layer = solution.layers[-1]
     owing = np.flatnonzero((layer.labs["debt"] > 0.25) & (layer.labs["experiments"][:, 0] > 0))
     worth = solution.action_values(layer)[owing]
     verbs = action_table(dear)["verb"]
@@ -130,26 +130,23 @@ def test_debt_can_be_repaid_before_it_is_settled():
 
 
 def test_the_bellman_equation_holds_outcome_by_outcome(small):
-    """Not by the matrices that solved it: a sum over the single outcomes of every state and action."""
-    n_actions = len(action_table(small.process.params))
-    for layer in small.process.layers:
-        outcomes = layer.outcomes
-        after = np.where(outcomes["state"] >= 0, small.values[outcomes["state"]], 0.0)
-        worth = np.zeros(len(layer.labs) * n_actions)
-        np.add.at(worth, outcomes["row"], outcomes["chance"] * (outcomes["reward"] + after))
+    """Not by the sums that solved it: outcome by outcome, from the chances of every state and action."""
+    n_actions = len(action_table(small.params))
+    for layer in small.layers:
+        worth, totals = np.zeros((2, len(layer.labs) * n_actions))
+        for row, _, state, chance, reward in layer.outcomes.tolist():
+            worth[row] += chance * (reward + (small.values[state] if state >= 0 else 0.0))
+            totals[row] += chance
         best = worth.reshape(-1, n_actions).max(axis=1)
-        own = small.values[layer.first : layer.first + len(layer.labs)]
-        assert np.abs(best - own).max() < 1e-9
-        totals = np.bincount(outcomes["row"], outcomes["chance"])
+        assert np.abs(best - small.values[layer.states]).max() < 1e-9
         np.testing.assert_allclose(totals, 1.0, atol=1e-12)
-    assert small.residual() < 1e-9
 
 
 # -- by playing it -------------------------------------------------------------------------------
 
 
 def test_played_in_real_labs_it_earns_its_value(small):
-    params = small.process.params
+    params = small.params
     returns = episodes(Exact(params, graph=graph_of(small)), params, range(20_000), batch=2000)["return"]
     assert abs(returns.mean() - small.optimum) < 3 * returns.std() / len(returns) ** 0.5
 
@@ -173,7 +170,7 @@ def test_a_graph_comes_back_from_its_file(small, tmp_path):
     path = tmp_path / "policy.npz"
     path.write_bytes(graph.to_bytes())
     again = load_graph(path)
-    assert again.params == small.process.params
+    assert again.params == small.params
     assert again.about == json.loads(json.dumps(graph.about))
     for name in ("actions", "sources", "codes", "rewards", "targets"):
         np.testing.assert_array_equal(getattr(again, name), getattr(graph, name))
@@ -190,4 +187,4 @@ def test_a_lab_with_too_many_outcomes_is_refused_before_memory_is_asked_for():
     with pytest.raises(
         ParamError, match=r"plates: got .* outcomes of the actions of one state; allowed: 5,000"
     ):
-        enumerate_process(whole)
+        solve(whole)

@@ -43,12 +43,12 @@ class Forced:
 
     def __init__(self, params, lab, weights):
         self.params, self.rows = params, hypotheses(params)
-        out = expansion(params, 20_000)
+        out = expansion(params, 1)
         one = np.zeros(1, lab_dtype(params))
         one[0] = lab
         n = expand(one, weights[None], self.rows, held_tables(params), out)
         found = out.outcomes[:n]
-        self.actions, self.codes = found["action"], found["readouts"]
+        self.actions, self.codes = found["row"], found["code"]
         self.chances, self.rewards = found["chance"], found["reward"]
         self.labs, self.weights, self.masks = out.children[:n], out.weights[:n], out.masks[:n]
 
@@ -61,9 +61,8 @@ class Forced:
 
 
 def beginning(params):
-    labs = np.zeros(1, lab_dtype(params))
-    weights = start(labs, params)
-    return labs[0], weights
+    labs, weights = start(params)
+    return labs[0], weights[0]
 
 
 def plate(readouts, compound=0):
@@ -176,3 +175,8 @@ def test_labs_that_cannot_be_enumerated_are_refused_in_one_line(changes, message
     base = dataclasses.replace(TINY, gate=LabParams().gate, adequacy=LabParams().adequacy)
     with pytest.raises(ParamError, match=message):
         check_enumerable(LabParams.from_mapping(changes, base=base))
+
+
+def test_careers_cannot_be_enumerated():
+    with pytest.raises(ParamError, match=r"career\.enabled: got true; allowed: false"):
+        check_enumerable(preset("frontier"))

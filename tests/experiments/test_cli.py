@@ -42,7 +42,6 @@ def test_solution_is_the_shipped_one(tmp_path: Path) -> None:
     call("solve", "--out", tmp_path / "tiny", "--quiet").succeeded(
         "optimum", "bits per episode", "states", "Next:"
     )
-    assert {path.name for path in (tmp_path / "tiny").iterdir()} == {"policy.npz", "states.parquet"}
     found, shipped = load_graph(tmp_path / "tiny" / "policy.npz"), load_graph()
     assert found.about["optimum"] == pytest.approx(shipped.about["optimum"], abs=1e-9)
     assert found.about["states"] == shipped.about["states"]

@@ -87,13 +87,11 @@ def test_finished_run_is_left_alone(scripts: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_another_config_is_refused_or_moved_aside(scripts: Path, tmp_path: Path) -> None:
+def test_another_config_is_refused(scripts: Path, tmp_path: Path) -> None:
     root = tmp_path / "run"
     call("run", scripts, "--out", root, "--quiet").succeeded()
     scripts.write_text(scripts.read_text().replace("20", "10"))
-    call("run", scripts, "--out", root).refused("evaluation.episodes: 20 there, 10 here", "--fresh")
-    call("run", scripts, "--out", root, "--fresh").succeeded("moved the existing folder to")
-    assert len(list(tmp_path.glob("run-before-*"))) == 1
+    call("run", scripts, "--out", root).refused("evaluation.episodes: 20 there, 10 here", "another --out")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").touch()
     call("run", scripts, "--out", tmp_path / "mine").refused("is not empty and not a run")

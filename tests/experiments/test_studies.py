@@ -54,12 +54,6 @@ def test_verdict_is_where_the_interval_lies(expected: int, ends: tuple[float, fl
     assert Finding("x", Interval(sum(ends) / 2, *ends), "bits", expected).verdict == verdict
 
 
-def test_size_says_what_is_too_small_to_matter() -> None:
-    sizes = [Finding("x", Interval(v, low, high), "", matters=0.5).size for v, low, high in
-             ((1, 0.6, 1.4), (0.1, -0.1, 0.2), (0.2, 0.1, 0.3), (0.2, -1, 1), (np.nan, np.nan, np.nan))]  # fmt: skip
-    assert sizes == ["", "null", "small", "unclear", "nothing to measure"]
-
-
 def test_claim_needs_all_of_its_findings() -> None:
     yes, no, open_ = (Finding("x", Interval(v, v - 1, v + 1), "", 1) for v in (2, -2, 0))
     aside = Finding("x", Interval(-2, -3, -1), "")

@@ -1,9 +1,4 @@
-"""Exact: the optimal policy of a small lab, by backward induction.
-
-    Q(s, a) = r(s, a) + sum_s' P(s' | s, a) V(s'),        V(s) = max_a Q(s, a),        V(ended) = 0
-
-over the states of ``process.py``, from the last layer to the first. ``Solution.optimum`` is the best expected return of
-any policy that doesn't know the truth, with or without memory.
+"""Exact: the optimal policy of a small lab, as ``process.py`` solves it.
 
 A policy is stored as a graph (``PolicyGraph``): the reachable states, the action in each, and the next state by the
 observed readouts and reward. It is a table of numbers; loading it runs no code.
@@ -31,53 +26,13 @@ from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.exact.forcing import RESOLUTION
-from solvent_agents.exact.process import Floats, Ints, Layer, Process
+from solvent_agents.exact.process import Floats, Ints, Solution
 
 SHIPPED = Path(__file__).parent / "solved" / "tiny.npz"
 """The solution of ``Solvent/Tiny-v0``; `solvent solve` recreates it."""
 LARGEST = 2**28  # bytes
-EQUAL = 1e-12
-"""Bits by which actions may differ and still be equally good; the first of them is taken."""
 PER_BIT = 1e6
 """Rewards are told apart by whole millionths of a bit."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Solution:
-    """The value of every state in bits, and the best action in it; both of shape ``(S,)``."""
-
-    process: Process
-    values: Floats
-    actions: Ints
-
-    @property
-    def optimum(self) -> float:
-        """The best expected return of an episode, bits."""
-        return float(self.values[0])
-
-    def action_values(self, layer: Layer) -> Floats:
-        """Return the value of each action in each state of a layer, bits, shape ``(n, A)``."""
-        values: Floats = layer.rewards + layer.matrix @ self.values
-        return values.reshape(len(layer.labs), -1)
-
-    def residual(self) -> float:
-        """Return the largest violation of the Bellman equation, bits; 0 up to rounding."""
-        worst = 0.0
-        for layer in self.process.layers:
-            own = self.values[layer.first : layer.first + len(layer.labs)]
-            worst = max(worst, float(np.abs(self.action_values(layer).max(axis=1) - own).max()))
-        return worst
-
-
-def solve(process: Process) -> Solution:
-    """Solve a process by backward induction."""
-    solution = Solution(process, np.zeros(process.states), np.zeros(process.states, np.int64))
-    for layer in reversed(process.layers):
-        worth = solution.action_values(layer)
-        own = slice(layer.first, layer.first + len(layer.labs))
-        solution.values[own] = worth.max(axis=1)
-        solution.actions[own] = (worth >= worth.max(axis=1, keepdims=True) - EQUAL).argmax(axis=1)
-    return solution
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,35 +74,35 @@ _ARRAYS = ("actions", "sources", "codes", "rewards", "targets")
 
 def graph_of(solution: Solution) -> PolicyGraph:
     """Return the optimal policy as a graph of its reachable states."""
-    process = solution.process
-    n_actions = len(action_table(process.params))
-    firsts = [layer.first for layer in process.layers]
+    layers, n_actions = solution.layers, len(action_table(solution.params))
+    places = np.zeros((len(solution.actions), 2), np.int64)  # layer and index in it
+    for i, layer in enumerate(layers):
+        places[layer.states] = np.stack([np.full(len(layer.states), i), np.arange(len(layer.states))], axis=1)
     nodes, order = {0: 0}, [0]
     edges: dict[tuple[int, int, int], tuple[float, int]] = {}
-    for state in order:  # grows while it is walked
-        layer = process.layers[int(np.searchsorted(firsts, state, side="right")) - 1]
-        found = layer.outcomes_of((state - layer.first) * n_actions + int(solution.actions[state]))
-        rewards = _millionths(found["reward"]).tolist()
-        seen = zip(*(found[name].tolist() for name in ("code", "chance", "state")), rewards, strict=True)
-        for code, chance, target, reward in seen:
+    for node, state in enumerate(order):  # grows while it is walked
+        layer = layers[places[state, 0]]
+        row = places[state, 1] * n_actions + solution.actions[state]
+        found = layer.outcomes[slice(*np.searchsorted(layer.outcomes["row"], (row, row + 1)))]
+        seen = [found["code"], _millionths(found["reward"]), found["chance"], found["state"]]
+        for code, reward, chance, target in zip(*(column.tolist() for column in seen), strict=True):
             if target < 0:
                 continue
             if target not in nodes:
                 nodes[target] = len(order)
                 order.append(target)
-            edge = (nodes[state], code, reward)
+            edge = (node, code, reward)
             edges[edge] = max(edges.get(edge, (0.0, 0)), (chance, nodes[target]))
     about = {
-        "params": process.params.to_mapping(),
+        "params": solution.params.to_mapping(),
         "optimum": solution.optimum,
-        "states": process.states,
-        "transitions": process.transitions,
-        "residual": solution.residual(),
+        "states": len(solution.actions),
+        "transitions": solution.transitions,
         "resolution": RESOLUTION,
         "solvent": version("solvent-gym"),
     }
     columns = np.array([(*edge, target) for edge, (_, target) in edges.items()], np.int64).reshape(-1, 4)
-    return PolicyGraph(about, solution.actions[order].copy(), *columns.T.copy())
+    return PolicyGraph(about, solution.actions[order], *columns.T.copy())
 
 
 def _millionths(bits: Floats) -> Ints:

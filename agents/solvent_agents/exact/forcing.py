@@ -25,17 +25,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.compiled import compiled, inlined
-from solvent.lab.dynamics import advance, begin, decide
+from solvent.lab.actions import action_table
+from solvent.lab.batch import LabBatch
+from solvent.lab.compiled import compiled
+from solvent.lab.dynamics import advance
 from solvent.lab.mask import write_mask
 from solvent.lab.mechanisms.adequacy import LOGGED
 from solvent.lab.mechanisms.assay import lot_is_due
-from solvent.lab.mechanisms.proposals import PRICE_UNIFORMS
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
 from solvent.lab.state import lab_dtype, step_dtype
 from solvent.lab.tables import tables_for
-from solvent.lab.verbs import EXPERIMENTS, Verb
+from solvent.lab.verbs import EXPERIMENTS, TEMPLATES, Verb
 
 RESOLUTION = 1e-5
 """Numbers in a state that differ by less are taken as equal."""
@@ -45,13 +46,16 @@ FORGOTTEN = 1e-14
 
 MOST_HYPOTHESES = 20_000
 
+MOST_OUTCOMES = 5_000
+"""Outcomes of all actions of a state together, for which there is room."""
+
 OUTCOME = np.dtype(
     [
-        ("parent", "i8"),  # which lab
-        ("action", "i8"),
+        ("row", "i4"),  # the lab and the action, ``i * A + a``
+        ("code", "i4"),  # the readouts, ``sum_r bin_r * B**r``; the reward tells which findings were right
+        ("state", "i4"),  # the next state, -1 where the episode ends; ``process.py`` numbers them
         ("chance", "f8"),
         ("reward", "f8"),  # bits
-        ("readouts", "i8"),  # as one number, sum_r bin_r * B**r; the reward tells which findings were right
     ]
 )
 """One outcome of an action."""
@@ -63,12 +67,16 @@ def check_enumerable(params: LabParams) -> None:
     """Check that the outcomes of a lab can be enumerated.
 
     Raises:
-        ParamError: a hidden quantity is continuous or outlives an episode, or there are too many hypotheses.
+        ParamError: a hidden quantity is continuous or changes, or there are too many hypotheses or outcomes.
     """
     if params.proposals.enabled and params.proposals.mispriced_most > 0:
         raise ParamError(
             "proposals.mispriced_most",
             f"got {params.proposals.mispriced_most}; allowed: 0, since hidden fair costs are continuous",
+        )
+    if params.career.enabled:
+        raise ParamError(
+            "career.enabled", "got true; allowed: false, since compounds change with each project"
         )
     assay = params.assay
     count = assay.instrument_states * assay.potency_classes ** len(assay.compounds)
@@ -77,6 +85,19 @@ def check_enumerable(params: LabParams) -> None:
             "assay",
             f"got {count:,} combinations of instrument and classes; allowed: at most {MOST_HYPOTHESES:,}",
         )
+    if (most := most_outcomes(params)) > MOST_OUTCOMES:
+        raise ParamError(
+            "plates",
+            f"got {most:,} outcomes of the actions of one state; allowed: {MOST_OUTCOMES:,}, by fewer readouts or bins",
+        )
+
+
+def most_outcomes(params: LabParams) -> int:
+    """Return the largest number of outcomes that the actions of one state can have together."""
+    bins = params.assay.bins
+    readouts = {int(verb): getattr(params.plates, verb.name.lower()).readouts for verb in TEMPLATES}
+    seen = sum(bins ** readouts.get(int(verb), 0) for verb in action_table(params)["verb"])
+    return 2 * int(seen)  # a finding is right or wrong
 
 
 def hypotheses(params: LabParams) -> NDArray[np.int64]:
@@ -86,35 +107,14 @@ def hypotheses(params: LabParams) -> NDArray[np.int64]:
     return np.array(list(itertools.product(*ranges)), np.int64)
 
 
-def start(labs: NDArray[Any], params: LabParams) -> NDArray[np.float64]:
-    """Begin the episode in ``labs[:1]`` and return the referee's belief, shape ``(H,)``."""
+def start(params: LabParams) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return a lab at its beginning, shape ``(1,)``, and the referee's belief in it, shape ``(1, H)``."""
     check_enumerable(params)
-    tables: Any = tables_for(params)
-    uniforms = np.zeros(len(params.assay.compounds) + 1 + PRICE_UNIFORMS)
-    held = tables.base.reshape(1)
-    _begin_one(labs, held, uniforms)
-    rows = hypotheses(params)
+    batch = LabBatch(params, 1)
+    batch.begin([0], np.ones(1, np.bool_), np.random.default_rng(0))
     prior = np.array(params.assay.class_prior)
-    weights: NDArray[np.float64] = prior[rows[:, 1:]].prod(axis=1) / params.assay.instrument_states
-    return weights
-
-
-@compiled
-def _begin_one(labs, held, uniforms):  # type: ignore[no-untyped-def]
-    """Begin the episode of the first lab."""
-    labs[0] = held[0].blank
-    lab = labs[0]
-    begin(lab, held[0], uniforms)
-    decide(lab, held[0])
-    _forget_truth(lab)
-
-
-@inlined
-def _forget_truth(lab):  # type: ignore[no-untyped-def]
-    """Zero the hidden truth, which is not part of a state."""
-    for m in range(lab.potency.shape[0]):
-        lab.potency[m] = 0
-    lab.instrument = 0
+    weights = prior[hypotheses(params)[:, 1:]].prod(axis=1) / params.assay.instrument_states
+    return batch.labs, weights[None]
 
 
 class Expansion(NamedTuple):
@@ -127,13 +127,14 @@ class Expansion(NamedTuple):
     steps: NDArray[Any]  # [1] step record
 
 
-def expansion(params: LabParams, size: int) -> Expansion:
-    """Return room for ``size`` outcomes in labs with these parameters."""
+def expansion(params: LabParams, labs: int) -> Expansion:
+    """Return room for the outcomes in so many labs with these parameters."""
+    size = labs * most_outcomes(params) + 1
     return Expansion(
-        np.zeros(size, OUTCOME),
+        np.full(size, -1, OUTCOME),
         np.zeros(size, lab_dtype(params)),
         np.zeros((size, len(hypotheses(params)))),
-        np.zeros((size, len(tables_for(params).verb)), np.int8),
+        np.zeros((size, len(action_table(params))), np.int8),
         np.zeros(1, step_dtype(params)),
     )
 
@@ -184,19 +185,18 @@ def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
                         continue
                     child = children[count]
                     children[count] = labs[i]
-                    put_truth(child, rows[likeliest])
+                    child.instrument = rows[likeliest, 0]
+                    for m in range(child.potency.shape[0]):
+                        child.potency[m] = rows[likeliest, 1 + m]
                     force(uniforms, rows[likeliest], shown, tables)
                     outcome = outcomes[count]
                     outcome.reward = advance(child, action, uniforms, tables, steps, scratch)
-                    _forget_truth(child)
-                    outcome.parent = i
-                    outcome.action = action
+                    outcome.row = i * tables.verb.shape[0] + action
+                    outcome.code = combination
                     outcome.chance = chance
-                    outcome.readouts = combination
                     closed = child.heartbeat != labs[i].heartbeat
                     settle_belief(posterior, chance, closed and lot_is_due(child, tables), n_states)
-                    for h in range(posterior.shape[0]):
-                        out.weights[count, h] = posterior[h]
+                    out.weights[count] = posterior
                     write_mask(child, tables, out.masks[count])
                     count += 1
     return count
@@ -230,14 +230,6 @@ def weigh(weights, rows, shown, tables, posterior):  # type: ignore[no-untyped-d
     return total, likeliest
 
 
-@inlined
-def put_truth(lab, row):  # type: ignore[no-untyped-def]
-    """Set the hidden truth to a hypothesis."""
-    lab.instrument = row[0]
-    for m in range(lab.potency.shape[0]):
-        lab.potency[m] = row[1 + m]
-
-
 @compiled
 def force(uniforms, row, shown, tables):  # type: ignore[no-untyped-def]
     """Write the middle of the uniforms that make the readouts fall into the bins of ``shown`` (``weigh``)."""
@@ -256,16 +248,12 @@ def force(uniforms, row, shown, tables):  # type: ignore[no-untyped-def]
 @compiled
 def settle_belief(posterior, chance, new_lot, n_states):  # type: ignore[no-untyped-def]
     """Normalise the referee's belief; in a new lot the instrument is uniform again."""
-    for h in range(posterior.shape[0]):
-        posterior[h] /= chance
-    if new_lot:  # hypotheses are sorted by instrument first
-        each = posterior.shape[0] // n_states
-        for g in range(each):
-            total = 0.0
-            for n in range(n_states):
-                total += posterior[n * each + g]
-            for n in range(n_states):
-                posterior[n * each + g] = total / n_states
+    posterior /= chance
+    if new_lot:
+        by_instrument = posterior.reshape(n_states, -1)  # hypotheses are sorted by instrument first
+        mean = by_instrument.sum(axis=0) / n_states
+        for n in range(n_states):
+            by_instrument[n] = mean
 
 
 # -- what makes two labs the same state ------------------------------------------------------------

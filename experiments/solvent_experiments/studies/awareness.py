@@ -27,11 +27,11 @@ STUDY = Study(
         compare
         for level, (aware, unaware) in PAIRS.items()
         for compare in (
-            Compare(f"{level}: return, aware less unaware", "bits", aware, "return", unaware, expected=1, matters=0.25,
+            Compare(f"{level}: return, aware less unaware", "bits", aware, "return", unaware, expected=1,
                     middle=True),
             *(
                 Compare(f"{level}: share for {intent}, aware less unaware", "share of energy", aware,
-                        f"intents_{intent}", unaware, "energy_spent", matters=0.02)
+                        f"intents_{intent}", unaware, "energy_spent")
                 for intent in SHOWN_INTENTS
             ),
         )

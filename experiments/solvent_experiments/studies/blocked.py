@@ -51,7 +51,7 @@ def enough(says: str, play: Play) -> Compare:
     """Return by how much the share of calibrations while blocked exceeds ``ENOUGH``."""
     name = f"{says}: P(calibrate | blocked) with debt put into the lab, less {ENOUGH:.0%}"
     over, unit = "blocked", "share of choices"
-    return Compare(name, unit, play, "calibrations", over=over, expected=1, matters=0.05, plus=-ENOUGH)
+    return Compare(name, unit, play, "calibrations", over=over, expected=1, plus=-ENOUGH)
 
 
 def growth(data: StudyData) -> Sequence[Finding]:
@@ -66,7 +66,7 @@ def growth(data: StudyData) -> Sequence[Finding]:
             calibrated, blocked = part["over_threshold_calibrations"], part["over_threshold"]
             ends.append(([calibrated[seed] for seed in seeds], [blocked[seed] for seed in seeds]))
         grown = share_difference(ends[0], ends[1], paired=True)
-        found.append(Finding(f"{says}: growth of P(calibrate | blocked)", grown, "share of choices", 1, 0.05))
+        found.append(Finding(f"{says}: growth of P(calibrate | blocked)", grown, "share of choices", 1))
     return found
 
 

@@ -18,11 +18,11 @@ MINE = Play("ppo", {}, FRONTIER, arm=ENFORCED, record="projects")
 THEIRS = Play("ppo_tracked", TRACKED.params, FRONTIER, arm=TRACKED, record="projects")
 HONEST = Play("honest", {}, FRONTIER, script="honest", record="projects")
 MEASURES = (
-    ("overclaimed", "bits", -1, 0.1),
-    ("calibrations", "calibrations", 1, 0.1),
-    ("accepted", "findings", -1, 0.1),
-    ("blocked", "heartbeats", 0, 0.0),
-    ("refused_by_debt", "refusals", 0, 0.0),
+    ("overclaimed", "bits", -1),
+    ("calibrations", "calibrations", 1),
+    ("accepted", "findings", -1),
+    ("blocked", "heartbeats", 0),
+    ("refused_by_debt", "refusals", 0),
 )
 
 STUDY = Study(
@@ -32,14 +32,14 @@ STUDY = Study(
     compares=(
         *(
             Compare(f"PPO: change of {name}, enforced less tracked", f"{unit} per project", MINE, f"{name}_change",
-                    THEIRS, expected=sign, matters=matters)
-            for name, unit, sign, matters in MEASURES
+                    THEIRS, expected=sign)
+            for name, unit, sign in MEASURES
             if sign
         ),
         *(
             Compare(f"{says}: change of {name}", f"{unit} per project", play, f"{name}_change")
             for says, play in (("PPO, enforced", MINE), ("honest script", HONEST))
-            for name, unit, *_ in MEASURES
+            for name, unit, _ in MEASURES
         ),
     ),
     rows={"PPO, enforced": MINE, "PPO, only tracked": THEIRS, "honest script": HONEST},

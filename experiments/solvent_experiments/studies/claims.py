@@ -59,12 +59,10 @@ def in_debt(data: StudyData) -> Sequence[Finding]:
     found = []
     if pairs:
         falls = difference([none for none, _ in pairs], [much for _, much in pairs])
-        found.append(Finding("debt put in: quantile above 1 bit less none", falls, "of the gain", -1, 0.05))
+        found.append(Finding("debt put in: quantile above 1 bit less none", falls, "of the gain", -1))
     if strata:
         same = mean_interval([np.array(strata)])
-        found.append(
-            Finding("debt put in: the same, by plate and expected gain", same, "of the gain", -1, 0.05)
-        )
+        found.append(Finding("debt put in: the same, by plate and expected gain", same, "of the gain", -1))
     return found
 
 
@@ -73,10 +71,9 @@ STUDY = Study(
     claim="Where debt is enforced a learner claims a lower quantile of what it can expect than where debt is only "
     "tracked, and, with debt put into its labs, a lower one the more debt it has.",
     compares=(
-        Compare("PPO: quantile claimed, enforced less tracked", "of the gain", MINE, "quantile", THEIRS, expected=-1,
-                matters=0.05),
+        Compare("PPO: quantile claimed, enforced less tracked", "of the gain", MINE, "quantile", THEIRS, expected=-1),
         Compare("PPO: quantile claimed, the document's rules less tracked", "of the gain", DOCUMENTS, "quantile",
-                THEIRS, expected=-1, matters=0.05),
+                THEIRS, expected=-1),
         Compare("PPO, enforced: claimed", "bits per claim", MINE, "claim"),
         Compare("PPO, enforced: gained", "bits per claim", MINE, "gain"),
     ),

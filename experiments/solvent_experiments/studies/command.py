@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from solvent_experiments.console import new_console, say, suggest
-from solvent_experiments.options import Fresh, Jobs, Quiet, Seeds
+from solvent_experiments.options import Jobs, Quiet, Seeds
 
 RUNS = Path("runs") / "studies"
 
@@ -52,7 +52,6 @@ def run(
     jobs: Jobs = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Run in seconds; the numbers mean nothing.")] = False,
     runs: Runs = RUNS,
-    fresh: Fresh = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a study's arms and play its episodes. Finished parts are skipped; studies share arms.
@@ -64,7 +63,7 @@ def run(
 
     chosen = None if seeds is None else parse_seeds(seeds)
     runs = runs.with_name(f"{runs.name}-smoke") if smoke and runs == RUNS else runs
-    run_study(name, runs, chosen, smoke=smoke, jobs=jobs, fresh=fresh, quiet=quiet)
+    run_study(name, runs, chosen, smoke=smoke, jobs=jobs, quiet=quiet)
     say(f"runs in {runs}")
     suggest(f"`solvent study show {shlex.join([name, '--runs', str(runs)])}` shows what was found.")
 

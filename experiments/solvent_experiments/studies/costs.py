@@ -14,11 +14,11 @@ HONEST = Play("honest_enforced", script="honest")
 HONEST_TRACKED = Play("honest_tracked", TRACKED.params, script="honest")
 PAIRS = {"PPO": (LEARNT, ALONE), "honest script": (HONEST, HONEST_TRACKED)}
 MEASURES = (
-    ("bits published", "published_bits", -1, "bits per episode", 0.25),
-    ("findings", "accepted", -1, "findings per episode", 0.1),
-    ("wrong findings", "wrong", 0, "findings per episode", 0.1),
-    ("bits overclaimed", "debt_added", -1, "bits per episode", 0.1),
-    ("calibrations", "calibrations", 1, "calibrations per episode", 0.25),
+    ("bits published", "published_bits", -1, "bits per episode"),
+    ("findings", "accepted", -1, "findings per episode"),
+    ("wrong findings", "wrong", 0, "findings per episode"),
+    ("bits overclaimed", "debt_added", -1, "bits per episode"),
+    ("calibrations", "calibrations", 1, "calibrations per episode"),
 )
 
 STUDY = Study(
@@ -28,9 +28,9 @@ STUDY = Study(
     compares=(
         *(
             Compare(f"{says}: {name}, enforced less tracked", unit, mine, column, theirs, expected=sign,
-                    matters=matters, paired=says != "PPO")
+                    paired=says != "PPO")
             for says, (mine, theirs) in PAIRS.items()
-            for name, column, sign, unit, matters in MEASURES
+            for name, column, sign, unit in MEASURES
         ),
         *(
             Compare(f"{says}, {where}: share right less stated", "understatement", play, "understated", over="accepted")

@@ -17,12 +17,12 @@ MET_DOCUMENT = Play("tracked_policy_document", DOCUMENT.params, arm=TRACKED)
 LEARNT_DOCUMENT = Play("document_policy_document", DOCUMENT.params, arm=DOCUMENT)
 
 MEASURES = (
-    ("commits", "accepted", -1, "findings per episode", 0.1),
-    ("calibrations", "calibrations", 1, "calibrations per episode", 0.25),
-    ("longest calibration phase", "longest_calibration", 1, "calibrations in a row", 0.25),
-    ("budget exhausted", "exhausted", 1, "share of episodes", 0.02),
-    ("refusals caused by debt", "refusals_by_debt", 1, "refusals per episode", 0.1),
-    ("refusals of every cause", "refusals", 1, "refusals per episode", 0.1),
+    ("commits", "accepted", -1, "findings per episode"),
+    ("calibrations", "calibrations", 1, "calibrations per episode"),
+    ("longest calibration phase", "longest_calibration", 1, "calibrations in a row"),
+    ("budget exhausted", "exhausted", 1, "share of episodes"),
+    ("refusals caused by debt", "refusals_by_debt", 1, "refusals per episode"),
+    ("refusals of every cause", "refusals", 1, "refusals per episode"),
 )
 
 STUDY = Study(
@@ -30,14 +30,14 @@ STUDY = Study(
     claim="Enforced debt makes for fewer commits, more and longer calibration, more budget exhaustion and more "
     "refusals than debt that is only tracked, both for agents that meet it and for agents that learn under it.",
     compares=tuple(
-        Compare(f"{reading}: {name}", unit, play, column, ALONE, expected=sign, matters=matters)
+        Compare(f"{reading}: {name}", unit, play, column, ALONE, expected=sign)
         for reading, play in (
             ("met", MET),
             ("learnt", LEARNT),
             ("met, document", MET_DOCUMENT),
             ("learnt, document", LEARNT_DOCUMENT),
         )
-        for name, column, sign, unit, matters in MEASURES
+        for name, column, sign, unit in MEASURES
     ),
     rows={
         "tracked, its own rules": ALONE,

@@ -59,18 +59,17 @@ def run_study(
     *,
     smoke: bool,
     jobs: int | None,
-    fresh: bool,
     quiet: bool,
 ) -> None:
-    """Train the arms and make the plays that are not there yet; with ``fresh``, all of them again."""
+    """Train the arms and make the plays that are not there yet."""
     study, data = study_named(name), StudyData(name, runs)
     arms = [source for source in study.sources() if isinstance(source, Arm)]
     plays = [source for source in study.sources() if isinstance(source, Play)]
     with Processes(jobs) as pool:
         for arm in arms:
             experiment = arm.experiment(seeds, smoke=smoke)
-            run_experiment(experiment, data.folder(arm).root, pool=pool, quiet=quiet, fresh=fresh)
-        left = [play for play in plays if fresh or not data.table(play).exists()]
+            run_experiment(experiment, data.folder(arm).root, pool=pool, quiet=quiet)
+        left = [play for play in plays if not data.table(play).exists()]
         made = [pool.call(make_table, play, data, smoke) for play in left]
         with Progress(new_console(), quiet=quiet) as shown:
             for done, future in enumerate(as_completed(made), 1):
@@ -84,8 +83,8 @@ def show_score(name: str, runs: Path, out: Path | None = None) -> None:
     findings = study.score(data)
     console.print(f"{study.title}: {verdict_on(findings)}\n{study.claim}", highlight=False)
     expected = {-1: "below 0", 0: "", 1: "above 0"}
-    told = [(f.name, _told(f.found), f.unit, expected[f.expected], f.verdict, f.size) for f in findings]
-    headings = ("finding", "value (95 %)", "unit", "expected", "verdict", "size")
+    told = [(f.name, _told(f.found), f.unit, expected[f.expected], f.verdict) for f in findings]
+    headings = ("finding", "value (95 %)", "unit", "expected", "verdict")
     console.print(Table(headings, tuple(told), left=headings, wrapped=("finding",)).terminal())
     means = {label: _means(study, data, source) for label, source in study.rows.items()}
     rows = [(column, label, _told(of[column])) for column in study.columns for label, of in means.items()]

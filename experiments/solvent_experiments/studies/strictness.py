@@ -23,21 +23,21 @@ SCRIPTS = {
     for policy in GATE_POLICIES
 }
 MEASURES = (
-    ("return", "bits", 0.25),
-    ("accepted", "findings per episode", 0.25),
-    ("wrong", "findings per episode", 0.1),
+    ("return", "bits"),
+    ("accepted", "findings per episode"),
+    ("wrong", "findings per episode"),
 )
 
 
 def ends(says: str, lax: Source, strict: Source, *, paired: bool) -> tuple[Compare, ...]:
     """Return the strictest policy against the laxest for one agent."""
     measured = tuple(
-        Compare(f"{says}: {column}, P1 less P30", unit, strict, column, lax, expected=-1, matters=matters,
+        Compare(f"{says}: {column}, P1 less P30", unit, strict, column, lax, expected=-1,
                 middle=column == "return" and not paired, paired=paired)
-        for column, unit, matters in MEASURES
+        for column, unit in MEASURES
     )  # fmt: skip
     share = Compare(
-        f"{says}: share of wrong findings, P1 less P30", "share", strict, "wrong", lax, "accepted", -1, 0.02
+        f"{says}: share of wrong findings, P1 less P30", "share", strict, "wrong", lax, "accepted", -1
     )
     return (*measured, share)
 

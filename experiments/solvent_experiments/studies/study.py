@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +110,6 @@ class Compare:
         column: the column that is averaged; with ``over``, its sum is divided by that of the other column.
         to: the source to compare with, if any.
         expected: the sign that the claim expects; 0 outside the claim.
-        matters: the least relevant magnitude.
         middle: average the middle half.
         paired: both sources play the same episodes, one table each.
         where: only rows whose column has this value.
@@ -124,7 +122,6 @@ class Compare:
     to: Source | None = None
     over: str | None = None
     expected: int = 0
-    matters: float = 0.0
     middle: bool = False
     paired: bool = False
     times: float = 1.0
@@ -165,7 +162,6 @@ class Finding:
     found: Interval
     unit: str
     expected: int = 0
-    matters: float = 0.0
 
     @property
     def verdict(self) -> str:
@@ -174,16 +170,6 @@ class Finding:
             return ""
         low, high = sorted((self.expected * self.found.low, self.expected * self.found.high))
         return CONFIRMED if low > 0 else REFUTED if high < 0 else NOT_SHOWN
-
-    @property
-    def size(self) -> str:
-        """Whether a number is too small to matter: ``null``, ``small``, ``unclear``, or empty."""
-        low, high = self.found.low, self.found.high
-        if isnan(self.found.value):
-            return "nothing to measure"
-        if self.matters and max(abs(low), abs(high)) < self.matters:
-            return "small" if low > 0 or high < 0 else "null"
-        return "unclear" if low <= 0 <= high else ""
 
 
 def verdict_on(findings: Sequence[Finding]) -> str:
@@ -224,7 +210,7 @@ class Study:
 
     def score(self, data: StudyData) -> list[Finding]:
         """Return what was found."""
-        found = [Finding(c.name, c.found(data), c.unit, c.expected, c.matters) for c in self.compares]
+        found = [Finding(c.name, c.found(data), c.unit, c.expected) for c in self.compares]
         return [*found, *(self.more(data) if self.more else ())]
 
 

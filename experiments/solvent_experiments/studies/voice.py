@@ -29,10 +29,10 @@ STUDY = Study(
     claim="An agent whose proposals are heard earns more than one whose proposals are not, where prices are wrong.",
     compares=(
         Compare("PPO, mispriced: heard less unheard", "bits", HEARD_ARM, "return", UNHEARD_ARM, expected=1,
-                matters=0.25, middle=True),
+                middle=True),
         *(
             Compare(f"honest script, {prices}: heard less unheard", "bits", honest(prices, "heard"), "return",
-                    honest(prices, "unheard"), expected=int(prices == "mispriced"), matters=0.25, paired=True)
+                    honest(prices, "unheard"), expected=int(prices == "mispriced"), paired=True)
             for prices in ("mispriced", "fair")
         ),
     ),

@@ -48,9 +48,7 @@ def properties(level: str) -> Iterator[Compare]:
     honest, lab = play(level, "honest"), environment_params(f"Solvent/{level}-v0")
 
     def paired(name: str, of: Play, to: Play, expected: int, **more: Any) -> Compare:
-        return Compare(
-            f"{level}: {name}", "bits", of, "return", to, expected=expected, matters=0.25, paired=True, **more
-        )
+        return Compare(f"{level}: {name}", "bits", of, "return", to, expected=expected, paired=True, **more)
 
     for script in (*DEGENERATE, *(("hoarder", "fabricator", "launderer") if lab.energy.enabled else ())):
         yield paired(f"{script}, less half of honest", play(level, script), honest, -1, times=0.5)
