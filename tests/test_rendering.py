@@ -106,12 +106,6 @@ def test_missing_pygame_names_the_extra(mode: str, monkeypatch: pytest.MonkeyPat
         Renderer(preset("default"), mode)
 
 
-def test_image_opens_no_display() -> None:
-    pygame.display.quit()
-    open_lab(render_mode="rgb_array").render()
-    assert not pygame.display.get_init()
-
-
 def test_windows_close_independently() -> None:
     assert open_lab(render_mode="human").render() is None
     params = preset("default")

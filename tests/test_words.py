@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import tomllib
 
@@ -81,12 +80,6 @@ def test_sentences_stand_in_the_rows_of_the_step(m, compound):
 )
 def test_a_dose_in_words(dose, text):
     assert dose_text(dose) == text
-
-
-def test_fewer_classes_take_the_first_phrases():
-    few = sentences_of(dataclasses.replace(GATE, assay=dataclasses.replace(GATE.assay, potency_classes=3)))
-    assert len(few.findings[0]) == 9
-    assert set(few.findings[0]) <= set(sentences_of(GATE).findings[0])
 
 
 def test_the_shipped_tables_were_measured_with_the_shipped_words():

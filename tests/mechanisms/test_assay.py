@@ -83,16 +83,6 @@ def test_the_hill_slope_by_hand():
 # -- the tables ----------------------------------------------------------------------------------
 
 
-def test_every_row_of_every_table_sums_to_1():
-    for verb in CONTROLS:
-        assert TABLES.control_likelihood[verb].sum(axis=0) == pytest.approx(1.0, abs=1e-12)
-        assert TABLES.control_cumulative[verb][:, -1] == pytest.approx(1.0, abs=1e-12)
-    for verb, (doses, _) in DOSED.items():
-        for r in range(len(doses)):
-            assert TABLES.dose_likelihood[verb, r].sum(axis=0) == pytest.approx(1.0, abs=1e-12)
-            assert TABLES.dose_cumulative[verb, r][..., -1] == pytest.approx(1.0, abs=1e-12)
-
-
 def simulated_readouts(rng, gain, plate_sd, true_viability, replicates, n):
     """The physics with no formula for the sum: plate noise once, technical noise once a well, then the mean."""
     plate = rng.normal(0, plate_sd, n)
@@ -123,17 +113,6 @@ def test_dose_tables_against_a_simulation_of_every_well(verb):
             assert_frequencies(
                 np.bincount(bins, minlength=12), TABLES.dose_likelihood[verb, r, :, state, potency]
             )
-
-
-def test_replicates_average_out_the_technical_part_only():
-    def spread(replicates):
-        p = bin_probabilities(AssayParams(bins=64, bin_low=-1.0, bin_high=3.0), [1.0], replicates)[7, 0]
-        centres = -1.0 + (np.arange(64) + 0.5) / 16
-        return math.sqrt((p * centres**2).sum() - (p * centres).sum() ** 2)
-
-    assert instrument_grid(ASSAY)[7] == pytest.approx([1.0, 0.2])
-    assert spread(1) == pytest.approx(math.hypot(0.2, 0.15), abs=0.002)
-    assert spread(384) == pytest.approx(0.2, abs=0.002)
 
 
 def test_probabilities_far_in_either_tail_are_not_lost():

@@ -69,23 +69,6 @@ def test_linear_inflation_by_whole_bits(debt, factor):
     assert multiplier(DEFAULT, debt, 48) == pytest.approx(factor, abs=1e-12)
 
 
-def test_document_example_of_60_wells():
-    code, cost, by_threshold, by_cost = should_refuse(DEFAULT, 1.5, 60, 70, False)
-    assert cost == pytest.approx(73.5, abs=1e-12)
-    assert (code, bool(by_threshold), bool(by_cost)) == (BUDGET_EXCEEDED, False, True)
-
-
-def test_document_example_of_48_wells():
-    code, cost, by_threshold, by_cost = should_refuse(DEFAULT, 2.15, 48, 200, False)
-    assert cost == pytest.approx(63.48, abs=1e-12)
-    assert (code, bool(by_threshold), bool(by_cost)) == (ACTION_BLOCKED, True, False)
-
-
-@pytest.mark.parametrize("rule_set", RULES.values(), ids=RULES)
-def test_calibration_runs_at_6_bits(rule_set):
-    assert [reason(rule_set, 6.0, base, 200, True) for base in (8, 12, 24)] == [NOT_REFUSED] * 3
-
-
 # -- claims, licence, repayment, interest ----------------------------------------------------------
 
 

@@ -70,12 +70,6 @@ def test_confidence_rises_with_the_heartbeats_and_never_reaches_one():
 # -- the reviewer --------------------------------------------------------------------------------
 
 
-@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 1000), st.floats(0.01, 1000))
-def test_without_a_paid_use_or_without_a_deferral_the_estimate_is_the_price(price, fair, many, half):
-    assert estimate(price, fair, 0, many, half) == price
-    assert estimate(price, fair, many, 0, half) == price
-
-
 def test_the_estimate_by_hand():
     """Experience is paid * n / (n + 2): of 2, as much as is trusted by half; of 6, by three quarters."""
     assert estimate(10_000, 6_000, 4, 2, 2.0) == 8_000
