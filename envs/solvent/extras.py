@@ -1,4 +1,4 @@
-"""Commands that install what a feature lacks, for those who have a clone and for those who have the package."""
+"""The command that installs what a feature lacks, for those who have a clone and for those who have the package."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-__all__ = ["install", "upgrade"]
+__all__ = ["install"]
 
 PACKAGE = "solvent-gym"
 
@@ -17,15 +17,6 @@ def install(extra: str) -> str:
     """Return the command that installs an extra: ``pip install -e '.[gate]'`` in a clone."""
     place, editable = _origin()
     return f"pip install {'-e ' if editable else ''}{shlex.quote(f'{place}[{extra}]')}"
-
-
-def upgrade() -> str:
-    """Return the command that brings a newer Solvent."""
-    place, editable = _origin()
-    if not Path(place).is_dir():
-        return f"pip install --upgrade {PACKAGE}"
-    pull = f"git -C {shlex.quote(place)} pull"
-    return pull if editable else f"{pull} && pip install {shlex.quote(place)}"
 
 
 def _origin() -> tuple[str, bool]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     R = TypeVar("R", bound=BaseModel)
 
 __all__ = [
-    "DEEPEST", "LONGEST_LINE", "RECORD", "InputError", "append_records", "appending", "cache_folder", "first_problem",
+    "DEEPEST", "LONGEST_LINE", "RECORD", "InputError", "append_records", "cache_folder", "first_problem",
     "input_lines",
     "locked", "now", "open_input", "read_input", "read_records", "require_writable", "strict_json", "write_atomically",
     "write_json",
@@ -178,10 +178,11 @@ def append_records(path: _Path, records: Iterable[BaseModel]) -> None:
         TimeoutError: another process has held the lock for ``PATIENCE`` seconds.
     """
     content = "".join(record.model_dump_json() + "\n" for record in records).encode()
-    target = Path(path)
+    target = Path(path).resolve()
     if not content:
         return
-    with appending(target), target.open("ab+") as file:
+    lock = target.with_name(f".{target.name}.lock")
+    with locked(lock, PATIENCE), target.open("ab+") as file:
         size = file.seek(0, os.SEEK_END)
         if size:
             file.seek(size - 1)
@@ -262,14 +263,6 @@ def locked(lock: Path, patience: float) -> Iterator[None]:
         with suppress(OSError):  # not possible everywhere while it is open
             lock.unlink()
         held.release()  # after that: whoever waits for a file that is gone asks again
-
-
-@contextmanager
-def appending(path: Path) -> Iterator[None]:
-    """Keep others from appending to a file between what was read of it and what is appended."""
-    path = path.resolve()
-    with locked(path.with_name(f".{path.name}.lock"), PATIENCE):
-        yield
 
 
 def require_writable(path: Path) -> None:
