@@ -80,7 +80,8 @@ class Solution:
         """Return the value of each action in each state of a layer, bits, shape ``(n, A)``."""
         n_actions, found = len(action_table(self.params)), layer.outcomes
         worth = found["chance"] * (found["reward"] + self.values[found["state"]])
-        return np.bincount(found["row"], worth, len(layer.labs) * n_actions).reshape(-1, n_actions)
+        values: Floats = np.bincount(found["row"], worth, len(layer.labs) * n_actions).astype(np.float64)
+        return values.reshape(-1, n_actions)
 
 
 def solve(params: LabParams, on_progress: Callable[[int, int], None] = lambda _done, _all: None) -> Solution:
@@ -127,8 +128,8 @@ def _enumerate(params: LabParams, on_progress: Callable[[int, int], None]) -> tu
                 for i in here:
                     found[i] = numbers.setdefault(keys[firsts[i]].tobytes(), len(numbers))
                 new = here[found[here] >= known]
-                part = found[new], children[new], out.weights[firsts[new]]
-                waiting.setdefault(int(later), []).append(part)
+                states = found[new], children[new], out.weights[firsts[new]]
+                waiting.setdefault(int(later), []).append(states)
             part = out.outcomes[:n].copy()
             part["row"] += begin * n_actions
             part["state"] = found[inverse]

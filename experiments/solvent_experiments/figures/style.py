@@ -99,7 +99,7 @@ def colour_of(agent: str) -> str:
 
 def signed(number: float, digits: int) -> str:
     """Return a number with a true minus sign, as on the axes."""
-    return f"{number:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+    return f"{round(number, digits) + 0.0:.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def head(figure: Figure, heading: str, mark: str = "") -> None:
