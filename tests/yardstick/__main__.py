@@ -1,7 +1,7 @@
 """Record what Solvent does, or compare it with what was recorded (``kept.json``).
 
-    python -m tests.yardstick compare              every part; exit code 1 if any differs
-    python -m tests.yardstick record worlds runs   some parts, kept beside the others
+    python -m tests.yardstick compare               every part; exit code 1 if any differs
+    python -m tests.yardstick record worlds agents  some parts, kept beside the others
 
 The tree that is measured is the one that ``import solvent`` finds, so PYTHONPATH chooses it.
 """
@@ -20,10 +20,7 @@ from typing import Any
 from tests.yardstick.digest import differences
 
 KEPT = Path(__file__).with_name("kept.json")
-PARTS = {
-    "worlds": "worlds", "tables": "worlds", "agents": "agents", "adequacy": "instruments",
-    "gate": "instruments", "public": "instruments", "prices": "instruments", "own_agent": "runs", "runs": "runs",
-}  # fmt: skip
+PARTS = {"worlds": "worlds", "tables": "worlds", "agents": "agents", "public": "claims"}
 """Part -> the module that has a function of its name."""
 
 
