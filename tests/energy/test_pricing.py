@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from solvent import preset
 from solvent.energy import CATEGORIES, energy_for_tool, energy_for_verb, pricing
 from solvent.lab.mechanisms.energy import DIMENSIONS, VERB_NAMES, base_cost
-from tests.yardstick.instruments import tool as described
 
 TAME = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 HINTS = tuple(TAME)
@@ -42,6 +41,17 @@ def test_the_sources_table():
         "send_public": (6.0, 8.0, 6.0, False),
     }
     assert all(base_cost(line.ratings) == line.low for line in CATEGORIES.values())
+
+
+def described(row):
+    """Hints and schema of a labelled tool, from their short forms in the file."""
+    hints = {f"{hint.removeprefix('!')}Hint": not hint.startswith("!") for hint in row["hints"].split()}
+    properties = {}
+    for field in row["fields"].split():
+        key, _, choices = field.partition("=")
+        kind = {"type": "array"} if key.endswith("[]") else {}
+        properties[key.removesuffix("[]")] = kind | ({"enum": choices.split("|")} if choices else {})
+    return hints, {"properties": properties, "required": [str(i) for i in range(int(row["required"]))]}
 
 
 def test_labelled_tools():

@@ -57,13 +57,12 @@ def of_log(lines: list[str]) -> dict[str, str]:
 def differences(kept: Any, found: Any, where: str) -> Iterator[str]:
     """Yield one line per difference. ``found`` may hold more than ``kept``.
 
-    In a dictionary called ``fields`` only the digests count, so that a field may be renamed. ``local`` is compared
-    only where the libraries and the processor are those of the recording.
+    In a dictionary called ``fields`` only the digests count, so that a field may be renamed.
     """
     if isinstance(kept, dict) and isinstance(found, dict):
         if where.endswith("/fields"):
             yield from (f"{where}/{key}" for key, digest in kept.items() if digest not in found.values())
-        elif not where.endswith("/local") or kept["made with"] == found["made with"]:
+        else:
             for key, value in kept.items():
                 yield from differences(value, found.get(key), f"{where}/{key}")
     elif isinstance(kept, list) and isinstance(found, list) and len(kept) == len(found):
