@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from solvent import LabParams
 from solvent.energy import energy_for_action, energy_for_tool
 from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError, allowed_costs, rows_in
-from solvent.energy.store import CostStore, EnergyCost, EnergyCostProposal, McpTool
+from solvent.energy.store import CostStore
+from solvent.energy.tables import EnergyCost, EnergyCostProposal, McpTool
 from solvent.files import now
 
 SOURCES = {

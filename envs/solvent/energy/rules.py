@@ -29,7 +29,7 @@ from solvent.energy.pricing import MOST_ENERGY
 from solvent.files import RECORD, InputError, first_problem, input_lines, now, read_input, strict_json
 
 if TYPE_CHECKING:
-    from solvent.energy.store import EnergyCost, EnergyCostProposal
+    from solvent.energy.tables import EnergyCost, EnergyCostProposal
 
 __all__ = [
     "CHANGE_EVERY", "EVIDENCE_HEARTBEATS", "STEP_LIMIT", "Discomfort", "Evidence", "Proposal", "ProposalError",

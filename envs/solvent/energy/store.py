@@ -3,249 +3,33 @@
 The agent's side files proposals, which changes no cost; the human's side reviews them. Every operation is one
 transaction, and a writing one holds a lock, of the file in SQLite and an advisory one in PostgreSQL, so exactly one of
 several reviewers wins. Needs the extra ``store``.
-
-Columns, types, defaults and indexes of ``energy_cost_proposals``, ``cost_discomfort_log`` and the energy columns of
-``mcp_tools`` are the source's (*Action Cost: The Energy Model*, "Schema"); ``energy_costs``, the history of prices, is
-ours. CHECK constraints keep what no rule may change; the rules are in ``rules.py``. SQLite stores UUIDs as 32
-hexadecimal digits, arrays and JSON as JSON, and times as text in UTC. Energies are in units of the budget.
 """
 
 from __future__ import annotations
 
-import datetime
 import os
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
+from sqlalchemy.orm import Session, sessionmaker
 
-from solvent.energy.pricing import CATEGORIES, MOST_ENERGY, ToolEnergy, energy_for_verb
+from solvent.energy.pricing import ToolEnergy, energy_for_verb
 from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError, approved_cost, check_filing
+from solvent.energy.tables import Base, CostDiscomfort, EnergyCost, EnergyCostProposal, McpTool
 from solvent.files import now
 from solvent.lab.actions import offered_verbs
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import VERBS
 
-__all__ = ["CostDiscomfort", "CostStore", "EnergyCost", "EnergyCostProposal", "McpTool"]
+__all__ = ["CostStore"]
 
 _PATIENCE = 30.0
 """Seconds to wait for another writer."""
-
-
-# -- tables --------------------------------------------------------------------------------------
-
-
-class _BySql(sa.ColumnElement[Any]):
-    """A default with separate SQL for each database."""
-
-    def __init__(self, sqlite: str, postgresql: str) -> None:
-        self.texts = {"sqlite": sqlite, "postgresql": postgresql}
-
-
-@compiles(_BySql)
-def _text(element: _BySql, compiler: sa.Compiled, **_: Any) -> str:
-    return element.texts[compiler.dialect.name]
-
-
-class _UtcDateTime(sa.TypeDecorator[datetime.datetime]):
-    """A moment in UTC. SQLite has no time zones, so its column holds the UTC time."""
-
-    impl = sa.DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime.datetime | None, dialect: sa.Dialect) -> Any:  # noqa: ARG002
-        return value and value.astimezone(datetime.UTC)
-
-    def process_result_value(self, value: datetime.datetime | None, dialect: sa.Dialect) -> Any:  # noqa: ARG002
-        return value and (value if value.tzinfo else value.replace(tzinfo=datetime.UTC)).astimezone(
-            datetime.UTC
-        )
-
-
-def _array(of: Any) -> Any:
-    return sa.JSON(none_as_null=True).with_variant(postgresql.ARRAY(of), "postgresql")
-
-
-class Base(DeclarativeBase):
-    """Base class of the tables."""
-
-    type_annotation_map: ClassVar = {
-        str: sa.Text(),
-        datetime.datetime: _UtcDateTime(),
-        dict[str, Any]: sa.JSON(none_as_null=True).with_variant(
-            postgresql.JSONB(none_as_null=True), "postgresql"
-        ),
-        list[dict[str, str]]: sa.JSON().with_variant(postgresql.JSONB(), "postgresql"),
-        list[int]: _array(sa.Integer()),
-        list[str]: _array(sa.Text()),
-        list[uuid.UUID]: _array(sa.Uuid(as_uuid=False)),
-    }
-
-    def as_row(self) -> dict[str, Any]:
-        """Return the columns by name, in the order of the table."""
-        return {column.key: getattr(self, column.key) for column in self.__table__.columns}
-
-
-def _new_id() -> Any:
-    default = _BySql("(lower(hex(randomblob(16))))", "gen_random_uuid()")
-    return mapped_column(primary_key=True, default=uuid.uuid4, server_default=default)
-
-
-def _checks(*conditions: str) -> list[sa.CheckConstraint]:
-    return [sa.CheckConstraint(condition) for condition in conditions]
-
-
-def _energies(*columns: str) -> list[sa.CheckConstraint]:
-    # PostgreSQL's NaN is greater than every number, SQLite's is NULL.
-    return _checks(*(f"{name} >= 0 AND {name} <= {MOST_ENERGY}" for name in columns))
-
-
-def _floors(category: str, floor: str) -> list[sa.CheckConstraint]:
-    """What is never cheap has its floor."""
-    floors = {name: row.floor for name, row in CATEGORIES.items() if row.floor}
-    return _checks(
-        *(f"{category} <> '{name}' OR coalesce({floor}, 0) >= {least}" for name, least in floors.items())
-    )
-
-
-_TARGET_TYPE = "target_type IN ('action', 'mcp_tool')"
-
-
-class EnergyCostProposal(Base):
-    """An argument for another cost, and its review; ``status`` is pending, approved, rejected or withdrawn."""
-
-    __tablename__ = "energy_cost_proposals"
-    __table_args__ = (
-        sa.Index("idx_proposals_status", "status"),
-        sa.Index("idx_proposals_target", "target_type", "target_name"),
-        sa.Index(
-            "idx_proposals_one_pending", "target_type", "target_name", unique=True,
-            sqlite_where=sa.text("status = 'pending'"), postgresql_where=sa.text("status = 'pending'"),
-        ),
-        *_energies("current_cost", "suggested_min", "suggested_max"),
-        *_checks(
-            _TARGET_TYPE,
-            "direction IN ('increase', 'decrease')",
-            "status IN ('pending', 'approved', 'rejected', 'withdrawn')",
-            "reviewed_by IN ('user', 'system', 'timeout')",
-            "confidence BETWEEN 0 AND 1",
-            "suggested_min <= suggested_max",
-            "(status = 'pending') = (reviewed_at IS NULL) AND (status = 'pending') = (reviewed_by IS NULL)",
-            "(status = 'approved') = (new_cost IS NOT NULL AND old_cost IS NOT NULL)",
-            "new_cost BETWEEN suggested_min AND suggested_max",
-        ),
-    )  # fmt: skip
-
-    id: Mapped[uuid.UUID] = _new_id()
-    target_type: Mapped[str]
-    target_name: Mapped[str]
-    current_cost: Mapped[float]
-    suggested_min: Mapped[float]
-    suggested_max: Mapped[float]
-    direction: Mapped[str]
-    rationale: Mapped[str]
-    confidence: Mapped[float]
-    evidence: Mapped[list[dict[str, str]]] = mapped_column(server_default=sa.text("'[]'"))
-    heartbeat_refs: Mapped[list[int] | None]
-    memory_refs: Mapped[list[uuid.UUID] | None]  # as texts
-    status: Mapped[str] = mapped_column(default="pending", server_default=sa.text("'pending'"))
-    created_at: Mapped[datetime.datetime] = mapped_column(default=now, server_default=sa.func.now())
-    reviewed_at: Mapped[datetime.datetime | None]
-    reviewed_by: Mapped[str | None]
-    review_notes: Mapped[str | None]
-    old_cost: Mapped[float | None]
-    new_cost: Mapped[float | None]
-    effective_at: Mapped[datetime.datetime | None]
-
-    @property
-    def target(self) -> str:
-        """The target as text, such as ``action screen`` or ``tool slack:send_message``."""
-        return f"{'tool' if self.target_type == 'mcp_tool' else self.target_type} {self.target_name}"
-
-    @property
-    def change(self) -> str:
-        """The change as text, such as ``action screen: decrease to 2 – 3``."""
-        return f"{self.target}: {self.direction} to {self.suggested_min:g} – {self.suggested_max:g}"
-
-
-class CostDiscomfort(Base):
-    """A deferral; the columns are those of ``rules.Discomfort``."""
-
-    __tablename__ = "cost_discomfort_log"
-    __table_args__ = (
-        sa.Index("idx_discomfort_action", "action_considered"),
-        sa.Index("idx_discomfort_heartbeat", "heartbeat_number"),
-        *_energies("energy_cost", "energy_available"),
-        *_checks(
-            "deferral_reason IN ('insufficient_energy', 'cost_benefit', 'hoarding')",
-            "similar_deferrals_recent >= 0",
-        ),
-    )
-
-    id: Mapped[uuid.UUID] = _new_id()
-    heartbeat_number: Mapped[int]
-    action_considered: Mapped[str]
-    estimated_value: Mapped[float | None]
-    energy_cost: Mapped[float]
-    energy_available: Mapped[float]
-    deferral_reason: Mapped[str]
-    agent_notes: Mapped[str | None]
-    similar_deferrals_recent: Mapped[int | None] = mapped_column(server_default=sa.text("0"))
-    created_at: Mapped[datetime.datetime] = mapped_column(default=now, server_default=sa.func.now())
-
-
-class McpTool(Base):
-    """A discovered tool. The five energy columns are the source's."""
-
-    __tablename__ = "mcp_tools"
-    __table_args__ = (
-        *_energies("energy_cost", "energy_cost_floor"),
-        *_checks("energy_cost >= coalesce(energy_cost_floor, 0)"),
-        *_floors("energy_cost_category", "energy_cost_floor"),
-    )
-
-    id: Mapped[uuid.UUID] = _new_id()
-    name: Mapped[str] = mapped_column(unique=True)
-    energy_cost: Mapped[float | None] = mapped_column(server_default=sa.text("2.0"))
-    energy_cost_category: Mapped[str | None]
-    energy_cost_factors: Mapped[dict[str, Any] | None]
-    energy_cost_floor: Mapped[float | None]
-    allowed_contexts: Mapped[list[str] | None] = mapped_column(
-        server_default=_BySql("'[\"chat\"]'", "ARRAY['chat']")
-    )
-
-
-class EnergyCost(Base):
-    """One price of one target. Revision 0 is the registration, later ones are approvals; the last is in force."""
-
-    __tablename__ = "energy_costs"
-    __table_args__ = (
-        *_energies("cost", "floor"),
-        *_checks(_TARGET_TYPE, "(revision = 0) = (proposal_id IS NULL)", "cost >= floor", "cost <= ceiling"),
-        *_floors("category", "floor"),
-    )
-
-    target_type: Mapped[str] = mapped_column(primary_key=True)
-    target_name: Mapped[str] = mapped_column(primary_key=True)
-    revision: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    cost: Mapped[float]
-    floor: Mapped[float]
-    ceiling: Mapped[float | None]
-    category: Mapped[str | None]
-    effective_at: Mapped[datetime.datetime] = mapped_column(default=now, server_default=sa.func.now())
-    proposal_id: Mapped[uuid.UUID | None] = mapped_column(
-        sa.ForeignKey("energy_cost_proposals.id"), unique=True
-    )
-
-
-# -- the store -----------------------------------------------------------------------------------
 
 
 class CostStore:

@@ -13,7 +13,8 @@ from solvent.adequacy.calls import Call
 from solvent.adequacy.records import ScoreRecord, labelled, record_of
 from solvent.adequacy.transcripts import read_turns
 from solvent.energy.rules import ProposalError, allowed_costs
-from solvent.energy.store import CostStore, EnergyCostProposal
+from solvent.energy.store import CostStore
+from solvent.energy.tables import EnergyCostProposal
 from solvent.files import append_records, read_records
 from solvent.gate.reviews import Reviews as Verdicts
 

@@ -15,7 +15,8 @@ from solvent_experiments.console import say, suggest
 from solvent_experiments.table import Table, show_table
 
 if TYPE_CHECKING:
-    from solvent.energy.store import CostStore, EnergyCost, EnergyCostProposal
+    from solvent.energy.store import CostStore
+    from solvent.energy.tables import EnergyCost, EnergyCostProposal
 
 app = typer.Typer(
     rich_markup_mode="markdown",
