@@ -310,6 +310,7 @@ def test_weights_and_biases_gets_the_numbers_offline(tmp_path, monkeypatch):
     assert all(name in content for name in (b"lab/return", b"train/loss", b"n_timesteps"))
 
 
+@pytest.mark.slow
 def test_best_validated_policy_is_kept(tmp_path):
     recipe = recipe_of(n_timesteps=4096, evaluate_every=1024)
     path = train(recipe, PARAMS, seed=3, folder=tmp_path / "best", track=None)

@@ -195,6 +195,7 @@ def test_hostile_arguments_are_told_and_counted_and_the_episode_is_the_only_one(
 OVERCLAIM = {"compound": "etoposide", "claim_bits": 0.5}
 
 
+@pytest.mark.slow
 def test_leaving_early_settles_the_debt_and_a_session_has_so_many_calls(tiny):
     async def leave(session, _):
         await told(session, "start_episode", {"seed": 0})

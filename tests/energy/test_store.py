@@ -283,6 +283,7 @@ with CostStore(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.slow
 def test_processes_share_a_new_store(place):
     running = [subprocess.Popen([sys.executable, "-c", PROGRAM, place, str(i)]) for i in range(4)]
     assert [process.wait(120) for process in running] == [0] * 4

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import tempfile
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -36,9 +34,6 @@ def main() -> int:
     given = parser.parse_args()
     if unknown := sorted(set(given.parts) - set(PARTS)):
         parser.error(f"PART: got {unknown[0]!r}; allowed: {', '.join(PARTS)}")
-    os.environ["SOLVENT_CACHE"] = (
-        tempfile.mkdtemp()
-    )  # vectors kept by another version would hide a difference
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     apart = 0
     for part in given.parts or PARTS:
