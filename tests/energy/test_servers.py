@@ -196,6 +196,7 @@ def test_an_address_that_is_no_server_or_never_stops_talking(path, says):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
+@pytest.mark.slow
 def test_control_c_ends_it_too(tmp_path):
     file = tmp_path / "pids"
     with launching() as start:

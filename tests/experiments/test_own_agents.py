@@ -71,6 +71,7 @@ def config(folder: Path, *agents: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_run_resumes_and_is_compared(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = config(folder, "resting:Resting", "honest")
     (folder / "elsewhere").mkdir()
