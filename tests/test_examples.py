@@ -1,4 +1,4 @@
-"""The training example runs: trl takes the desk as it is, rewards are the lab's, gradients are not zero."""
+"""The training example runs: trl takes the desk as it is, rewards are the desk's, gradients are not zero."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ pytest.importorskip("trl", reason="the extra `trl` is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
-def test_grpo_trains_on_rewards_of_the_lab_and_differs_for_another_model_in_its_name_alone(tmp_path):
+def test_grpo_trains_on_rewards_of_the_desk_and_differs_for_another_model_in_its_name_alone(tmp_path):
     from examples.grpo_tiny import main
 
     made = main(["--steps", "1", "--imitation", "80", "--out", str(tmp_path / "first")])
