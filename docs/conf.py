@@ -47,7 +47,7 @@ autodoc_type_aliases = {"ArrayLike": "ArrayLike"}
 nitpick_ignore_regex = [
     ("py:class", r"(collections|datetime|gymnasium|numpy|os|pathlib|sqlalchemy|typing|uuid)\..*|ArrayLike"),
     ("py:class", r"solvent(_agents)?\.[a-z_]+\..*"),  # in a signature, and not among the public names
-    ("py:class", r"Judgement|Material|EnergyParams|Embedder|Callable\[\[\]"),  # imported for types alone
+    ("py:class", r"Judgement|Material|EnergyParams|Embedder|Kind|Callable\[\[\]"),  # imported for types alone
     # The bounds of a record's fields.
     (
         "py:class",
