@@ -60,3 +60,18 @@ def test_a_learner_without_torch_names_its_extra() -> None:
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert f"needs the package torch: {install('agents')}" in ended.stderr.splitlines()[-1]
+
+
+def test_help_and_tools_survive_dropped_docstrings() -> None:
+    code = """import solvent, sys
+from solvent_agents.language.tools import schemas
+from solvent_experiments import cli
+print(schemas(solvent.preset("lab")), file=sys.stderr)
+sys.argv = ["solvent", "gate", "sweep", "--help"]
+cli.main()"""
+    plain, stripped = (
+        subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, text=True, check=False)
+        for flags in ([], ["-OO"])
+    )
+    assert "Measure claims of a domain" in plain.stdout
+    assert (stripped.stdout, stripped.stderr) == (plain.stdout, plain.stderr)

@@ -1,16 +1,29 @@
-"""The command that installs what a feature lacks, for those who have a clone and for those who have the package."""
+"""How Solvent was installed and started: what installs an extra, and docstrings where Python has dropped them."""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import shlex
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-__all__ = ["install"]
+__all__ = ["docstring", "install"]
 
 PACKAGE = "solvent-gym"
+
+
+def docstring(function: Callable[..., Any]) -> str:
+    """Return a function's docstring; where ``python -OO`` has dropped it, from the function's source."""
+    if found := inspect.getdoc(function):
+        return found
+    (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    return ast.get_docstring(node) or "" if isinstance(node, ast.FunctionDef) else ""
 
 
 def install(extra: str) -> str:

@@ -209,6 +209,9 @@ def play(
     delay: Annotated[
         float, typer.Option(min=0.0, max=3600.0, help="Seconds between the actions of a watched agent.")
     ] = 0.5,
+    film: Annotated[
+        Path | None, typer.Option(metavar="FILE.gif", help="Write the agent's episode as a GIF or WebP.")
+    ] = None,
 ) -> None:
     """Run the lab yourself in the terminal, or watch an agent run it.
 
@@ -219,9 +222,18 @@ def play(
     - `solvent play --seed 7`
 
     - `solvent play --env Solvent/Lab-v0 --agent honest --delay 1`
-    """
-    from solvent_experiments.play import play_episode
 
+    - `solvent play --agent runs/quickstart/ppo/seed-0/policy.safetensors --film ppo.gif`
+    """
+    from solvent_experiments.config import ConfigError
+    from solvent_experiments.play import film_episode, play_episode
+
+    if film is not None:
+        if agent is None:
+            raise ConfigError("allowed: with --agent", key="--film")
+        score = film_episode(env, agent, seed, delay, film)
+        say(f"{film}  {film.stat().st_size / 2**20:.1f} MB: {agent}, seed {seed}, {score:.2f} bits")
+        return
     play_episode(env, agent, seed, delay, console=new_console())
 
 
@@ -374,6 +386,17 @@ for command in (tools, explain, desk):
     app.command(rich_help_panel="Instruments")(command)
 
 
+def _restore_help(group: typer.Typer) -> None:
+    """Give the commands of a group their help back, which ``python -OO`` drops with all docstrings."""
+    from solvent.extras import docstring
+
+    for command in group.registered_commands:
+        command.help = command.help or docstring(command.callback) if command.callback else None
+    for inner in group.registered_groups:
+        if inner.typer_instance:
+            _restore_help(inner.typer_instance)
+
+
 @contextlib.contextmanager
 def _one_line() -> Iterator[None]:
     """Turn errors that a user can correct into one line."""
@@ -417,6 +440,8 @@ def main() -> None:
     # Typer vendors Click or imports the public one, depending on its version.
     usage_error: Any = typer.BadParameter.__base__
     logging.lastResort = _Complaints(logging.WARNING)
+    if sys.flags.optimize > 1:
+        _restore_help(app)
     with _one_line():
         try:
             code = app(sys.argv[1:] or ["--help"], prog_name=PROG, standalone_mode=False)

@@ -1,17 +1,21 @@
-"""``solvent play``: a person in the agent's place, on a terminal of 80 by 24, or an agent that is watched."""
+"""``solvent play``: a person in the agent's place, on a terminal of 80 by 24, or an agent watched or filmed."""
 
 from __future__ import annotations
 
+import io
 import textwrap
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 from rich.console import Console
 from rich.text import Text
 
 from solvent import LabEnv, LabParams
+from solvent.files import require_writable, write_atomically
 from solvent.lab.actions import sentence
 from solvent.lab.codes import Event
 from solvent.lab.rendering.text import draw_text
@@ -20,10 +24,11 @@ from solvent.lab.words.told import bits, class_name, presence
 from solvent_agents import PLAYERS, episodes
 from solvent_agents.agent import Agent, act_one, show_labs, start_labs
 from solvent_agents.language.prompt import rules
-from solvent_experiments.config import environment_params, make_agent
+from solvent_experiments.config import ConfigError, environment_params, make_agent
 from solvent_experiments.table import Table
 
 WIDTH = 78
+FILMS = {".gif": "GIF", ".webp": "WebP"}
 HELP = "? explains what blocks now, h tells what the honest script would do, q quits"
 
 
@@ -54,6 +59,29 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
         )
         return
     game.debrief(env_id, seed, "you" if agent is None else agent)
+
+
+def film_episode(env_id: str, agent: str, seed: int, delay: float, path: Path) -> float:
+    """Write an agent's episode as an animated picture, a frame per action, and return its return in bits."""
+    if path.suffix.lower() not in FILMS:
+        raise ConfigError(f"allowed: a file whose name ends in {' or '.join(FILMS)}", file=path, key="--film")
+    params = environment_params(env_id)
+    chooser, env = make_agent(agent, params), LabEnv(params, render_mode="rgb_array")
+    require_writable(path)
+    observation, _ = env.reset(seed=seed)
+    start_labs(chooser, [seed])
+    frames, summary = [env.render()], None
+    while summary is None:
+        show_labs(chooser, env.batch.labs, params)
+        observation, _, _, _, info = env.step(act_one(chooser, observation, env.action_masks()))
+        frames.append(env.render())
+        summary = info.get("episode_summary")
+    first, *later = (Image.fromarray(np.asarray(frame)) for frame in frames)
+    film = io.BytesIO()
+    kind = FILMS[path.suffix.lower()]
+    first.save(film, kind, save_all=True, append_images=later, duration=max(20, round(1000 * delay)), loop=0)
+    write_atomically(path, film.getvalue())
+    return float(summary["return"])
 
 
 class Game:

@@ -17,6 +17,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from solvent import LabEnv, LabParams
+from solvent.extras import docstring
 from solvent.files import require_writable, write_atomically
 from solvent.lab.rendering.text import ESCAPE
 from solvent_experiments.config import ConfigError
@@ -71,7 +72,7 @@ def _section(folder: RunFolder, manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _about(figure: str) -> str:
-    return (FIGURES[figure].__doc__ or "").splitlines()[0].removeprefix("Draw ")
+    return docstring(FIGURES[figure]).splitlines()[0].removeprefix("Draw ")
 
 
 def _base64(content: bytes) -> str:

@@ -74,6 +74,7 @@ def shown() -> tuple[Any, Any]:
         ({"cost_limit\n": 1}, r"x.'cost_limit\\n': unknown key"),
         ({"n_timesteps": 0}, "x.n_timesteps: got 0; allowed: greater than or equal to 1"),
         ({"learning_rate": "fast"}, "x.learning_rate: got 'fast'; allowed: .* or lin_<number>"),
+        ({"device": "gpu"}, "x.device: got 'gpu'; .*cpu.*cuda"),
         ({"gamma": "lin_0.5"}, "x.gamma: got 'lin_0.5'; allowed: a valid number"),
         ({"rollout_buffer_class": "os.system"}, "x.rollout_buffer_class: got 'os.system'; allowed"),
         ({"env": "CartPole"}, "x.env: unknown key"),
@@ -108,6 +109,26 @@ def test_falling_rates_become_schedules():
     assert arguments["clip_range"](1.0) == 0.2
     assert arguments["ent_coef"] == 0.1
     assert recipe_of(learning_rate="3e-4").arguments()["learning_rate"] == 3e-4  # as YAML reads it
+
+
+def test_a_device_that_is_not_here_is_refused(tmp_path):
+    if torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    with pytest.raises(ParamError, match="device: got 'cuda', which this machine lacks; allowed: cpu"):
+        train(recipe_of(device="cuda"), PARAMS, seed=0, folder=tmp_path)
+
+
+def test_network_computes_on_its_device_alone(shown, monkeypatch):
+    """``meta`` stands for a GPU: it refuses operands from another device. It has no values to validate."""
+    monkeypatch.setattr(torch.distributions.Distribution, "_validate_args", False)
+    recipe = recipe_of("PPO")
+    cls, arguments = recipe.network(PARAMS)
+    envs = LabVecEnv(PARAMS, 2)
+    policy = cls(envs.observation_space, envs.action_space, lambda _left: 0.0, **arguments).to("meta")
+    observations = torch.from_numpy(shown[0]).to("meta")
+    values, log_probs, entropy = policy.evaluate_actions(observations, torch.zeros(32, device="meta"))
+    chosen = policy.get_distribution(observations).mode()
+    assert {each.device.type for each in (values, log_probs, entropy, chosen)} == {"meta"}
 
 
 # -- labs as Stable-Baselines3 sees them ---------------------------------------------------------

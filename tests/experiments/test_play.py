@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from solvent import preset
+from solvent_agents import PLAYERS, episodes
 from tests.commands import Ended, call
 
 DEBT = ("play", "--seed", 7)
@@ -74,6 +78,19 @@ def test_watched_agent_plays_to_the_end() -> None:
     scores = re.findall(r"Score: honest (\S+) bits; the honest script in the same lab\s+(\S+) bits", out)
     assert len(scores) == 1
     assert scores[0][0] == scores[0][1]
+
+
+def test_film_has_a_frame_per_action(tmp_path: Path) -> None:
+    film = tmp_path / "tiny.gif"
+    call(*TINY, "--agent", "honest", "--delay", 0.2, "--film", film).succeeded("honest, seed 7, ")
+    with Image.open(film) as shown:
+        assert (
+            shown.n_frames
+            == episodes(PLAYERS["honest"](preset("tiny"), 0), preset("tiny"), [7])["length"][0] + 1
+        )
+        assert shown.info["duration"] == 200
+    call(*TINY, "--film", film).refused("--film: allowed: with --agent")
+    call(*TINY, "--agent", "honest", "--film", tmp_path / "tiny.mp4").refused("ends in .gif or .webp")
 
 
 @pytest.mark.parametrize("level", [DEBT, LAB])

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from solvent.extras import docstring
 from solvent.files import strict_json
 from solvent.lab.params import LabParams
 from solvent_agents.language.calls import STATED, choices, class_names
@@ -27,7 +28,7 @@ def schemas(params: LabParams) -> list[dict[str, Any]]:
 
 def _schema(params: LabParams, tool: str, allowed: Mapping[str, list[Any]]) -> dict[str, Any]:
     method = getattr(Desk, tool)
-    text = inspect.getdoc(method) or ""
+    text = docstring(method)
     about = dict(_ARGUMENT.findall(re.sub(r"^ +", "", text, flags=re.MULTILINE)))
     parameters = inspect.signature(method).parameters
     types: dict[str, dict[str, Any]] = {

@@ -20,6 +20,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(needed, name=error.name) from error
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.utils import get_device
 
 from solvent.files import write_json
 from solvent.lab.params import LabParams
@@ -113,17 +114,19 @@ def train(
         track: where the learner's numbers go besides: TensorBoard's logs or Weights & Biases, both in ``folder``.
 
     Raises:
-        ParamError: the algorithm refuses this combination of arguments.
+        ParamError: the algorithm refuses this combination of arguments, or this machine lacks the recipe's device.
     """
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
-    arguments = recipe.arguments()
+    arguments = {"device": "cpu"} | recipe.arguments()
+    if get_device(arguments["device"]).type != arguments["device"].partition(":")[0]:
+        raise ParamError("device", f"got {arguments['device']!r}, which this machine lacks; allowed: cpu")
     policy, arguments["policy_kwargs"] = recipe.network(params)
     envs = LabVecEnv(params, recipe.n_envs, recipe, gamma=arguments.get("gamma", 0.99))
     logs = str(folder / "tensorboard") if track == "tensorboard" else None
     algorithm: Any = ALGORITHMS[recipe.algorithm]
     try:
-        model = algorithm(policy, envs, seed=seed, tensorboard_log=logs, device="cpu", **arguments)
+        model = algorithm(policy, envs, seed=seed, tensorboard_log=logs, **arguments)
     except (AssertionError, TypeError, ValueError) as error:
         raise ParamError(recipe.algorithm, " ".join(str(error).split())) from error
 

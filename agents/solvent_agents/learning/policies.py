@@ -65,15 +65,22 @@ class _Tower(nn.Module):
 class CompoundNetwork(nn.Module):
     """Logits of all actions and a latent for the value, from an observation of shape ``(n, n_fields)``."""
 
+    shared_columns: Tensor
+    own_columns: Tensor
+    places: Tensor
+
     def __init__(self, params: LabParams, width: int, value_width: int) -> None:
         super().__init__()
         shared, own = compound_columns(params)
         compounds = action_table(params)["compound"]
         without, first = np.flatnonzero(compounds < 0), np.flatnonzero(compounds == 0)
-        self.columns = torch.tensor(shared), torch.tensor(own).flatten()
+        # Buffers, which move to the policy's device and stay out of its file.
+        self.register_buffer("shared_columns", torch.tensor(shared), persistent=False)
+        self.register_buffer("own_columns", torch.tensor(own).flatten(), persistent=False)
         # Where each action is among those without a compound, and those of the first, the second compound and so on.
         written = [without, *(np.flatnonzero(compounds == m) for m in range(len(own)))]
-        self.places = torch.from_numpy(np.argsort(np.concatenate(written)))
+        places = torch.from_numpy(np.argsort(np.concatenate(written)))
+        self.register_buffer("places", places, persistent=False)
         self.actor = _Tower(len(shared), len(own[0]), width)
         self.critic = _Tower(len(shared), len(own[0]), value_width)
         self.without, self.each = nn.Linear(width, len(without)), nn.Linear(width, len(first))
@@ -96,7 +103,7 @@ class CompoundNetwork(nn.Module):
 
     def _split(self, observation: Tensor) -> tuple[Tensor, Tensor]:
         """Return the columns of no compound, shape ``(n, n_shared)``, and the compounds' own, ``(M, n, n_own)``."""
-        shared, own = (observation.index_select(1, columns) for columns in self.columns)
+        shared, own = (observation.index_select(1, each) for each in (self.shared_columns, self.own_columns))
         return shared, own.view(len(own), -1, self.actor.own.in_features).transpose(0, 1)
 
     def _logits(self, shared: Tensor, own: Tensor) -> Tensor:
@@ -146,7 +153,7 @@ class _ByVerb:
     def entropy(self) -> Tensor:
         """Return the entropy relative to the prior, nats, shape ``(n,)``: 0 where all verbs are equally probable."""
         probs, logs = self.distribution.probs, self.distribution.logits
-        return (probs * (self.log_prior - logs)).sum(dim=1)  # type: ignore[no-any-return]
+        return (probs * (self.log_prior.to(logs.device) - logs)).sum(dim=1)  # type: ignore[no-any-return]
 
     def mode(self) -> Tensor:
         """Return the most probable action of the most probable verb's most probable compound, shape ``(n,)``.
@@ -154,7 +161,7 @@ class _ByVerb:
         The most probable single action would often be one without variants, such as ``rest``, that is seldom drawn.
         """
         left = self.distribution.probs
-        for kind in self.kinds:
+        for kind in (each.to(left.device) for each in self.kinds):
             left = left * kind.t()[(left @ kind).argmax(dim=1)]
         return left.argmax(dim=1)  # type: ignore[no-any-return]
 

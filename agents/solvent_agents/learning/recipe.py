@@ -109,8 +109,9 @@ def first_problem(error: ValidationError, model: type[BaseModel]) -> tuple[str, 
 def _recipe_of(algorithm: str, mlp: bool) -> type[Recipe]:
     """Return a recipe that checks arguments against the annotations of the algorithm's constructor."""
     parameters = inspect.signature(ALGORITHMS[algorithm]).parameters.values()
-    given = ("env", "policy", "seed", "tensorboard_log", "verbose", "device", "_init_setup_model")
+    given = ("env", "policy", "seed", "tensorboard_log", "verbose", "_init_setup_model")
     fields: dict[str, Any] = {p.name: (p.annotation, None) for p in parameters if p.name not in given}
+    fields["device"] = (Annotated[str, Field(pattern=r"^(cpu|cuda(:[0-9]{1,3})?)$")], "cpu")
     fields |= {key: (fields[key][0] | _Falling, None) for key in FALLING if key in fields}
     if algorithm in ("DQN", "QRDQN"):
         mlp, fields["policy"] = True, (Literal["MlpPolicy"], "MlpPolicy")
