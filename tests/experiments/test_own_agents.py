@@ -86,6 +86,7 @@ def test_run_resumes_and_is_compared(folder: Path, monkeypatch: pytest.MonkeyPat
     run.summary.unlink()
     call("run", path, "--out", "run", "--jobs", 2, "--quiet").succeeded("resting")
     call("report", "run").succeeded("report.html")
+    call("compare", "run/resting", "run/honest").succeeded("A - B")
     call("leaderboard", "run", "--format", "markdown").succeeded("| resting | 0.0 |")
 
 
