@@ -168,6 +168,8 @@ def serve_http(server: Server[Any], listening: socket.socket) -> None:
 
     On a loopback address only requests for that address are answered, so that no web page reaches the server.
     """
+    # Accepted connections inherit it. An answer of two packets would wait 40 ms for the client's acknowledgement.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     host, port = listening.getsockname()[:2]
     names = [f"{name}:{port}" for name in ("localhost", "127.0.0.1", "[::1]")]
     security = TransportSecuritySettings(
