@@ -1,10 +1,9 @@
 """Survey: the expected gain of a plate, tabulated by what is known before it.
 
-Scripts forecast a plate from the belief itself (``expected_gain.py``), which takes longer than a whole episode of the
-compiled lab. A policy played out a thousand times for each decision looks it up instead. Some labs run plates at
-random, without budget or debt, and their results are averaged by the knowledge before the plate: ``k``, the compound's
-two most probable classes and the probability of the first, and ``n``, the expected quality of the instrument and its
-entropy:
+A forecast from the belief itself would take longer than a whole episode of the compiled lab, and the planner needs
+thousands for each decision. So some labs run plates at random, without budget or debt, and their results are averaged
+by the knowledge before the plate: ``k``, the compound's two most probable classes and the probability of the first, and
+``n``, the expected quality of the instrument and its entropy:
 
     rise[verb, k]            expected rise of a finding's score, bits
     share[verb, p, n]        factor for the knowledge of the instrument (1 on average)
