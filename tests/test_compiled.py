@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothi
 PLAY = """
 import sys, numpy as np
 from solvent import LabEnv
-env = LabEnv(preset="tiny")
+env = LabEnv()
 env.reset(seed=1)
 env.step(1)
 print(float(env.get_state()["debt_repaid"]), env.get_state()["wells"])
@@ -131,7 +131,7 @@ def test_forked_child_steps_while_the_parent_compiles():
 import os, threading
 from numba.core.compiler_lock import global_compiler_lock
 from solvent import LabEnv
-env = LabEnv(preset="tiny")
+env = LabEnv()
 env.reset(seed=0)
 holding, done = threading.Event(), threading.Event()
 def hold():

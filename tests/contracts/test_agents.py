@@ -32,6 +32,12 @@ NAMES = [*AGENTS, *(pytest.param(name, marks=pytest.mark.slow) for name in YARDS
 def made(name, params, seed=2):
     """The agent; a yardstick may know no solution of a level, a script plays all."""
     effort = {"effort": Effort(worlds=2, most_worlds=2)} if name == "planner" else {}
+    if effort and params in (
+        LEVELS["Solvent/Tiny-v0"],
+        LEVELS["Solvent/Energy-v0"],
+        LEVELS["Solvent/Gate-v0"],
+    ):
+        pytest.skip("Lab has the same rules, and compiling the planner for a level takes 20 seconds")
     try:
         return PLAYERS[name](params, seed, **effort)
     except ParamError:
@@ -70,7 +76,7 @@ def test_an_agent_plays_to_the_end_and_the_same_again_in_any_batch(name, level):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_agent_does_not_remember_other_episodes(name):
-    params = LEVELS["Solvent/Tiny-v0"]
+    params = LEVELS["Solvent/Tiny-v0" if name == "exact" else "Solvent/Debt-v0"]
     agent = made(name, params)
     first = episodes(agent, params, SEEDS)
     episodes(agent, params, [5])
