@@ -12,6 +12,7 @@ import os
 import shlex
 import shutil
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -399,13 +400,20 @@ def _agent(experiment: Experiment, unit: Unit) -> tuple[Agent, Columns]:
 # -- processes of this machine
 
 
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    if sys.platform == "linux":  # it alone tells what a container or a scheduler leaves to a process
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class Processes:
     """A pool of processes, by default one per core, spawned so that no thread or lock of the parent is copied."""
 
     def __init__(self, jobs: int | None = None) -> None:
         one_thread_each()
         context = multiprocessing.get_context("spawn")
-        self.jobs = jobs or len(os.sched_getaffinity(0))
+        self.jobs = jobs or cores()
         self._stop, self._queue = context.Event(), context.SimpleQueue()
         self._pool = ProcessPoolExecutor(self.jobs, context, _begin, (self._queue, self._stop))
 
@@ -423,6 +431,8 @@ class Processes:
     def call(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Execute a function of a module."""
         # A Ctrl-C reaches a new process before it can ignore it; it inherits what is blocked.
+        if sys.platform == "win32":
+            return self._pool.submit(function, *arguments)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
         try:
             return self._pool.submit(function, *arguments)

@@ -37,7 +37,8 @@ MARK = "lab.compiled"
 """What a source of compiled code imports."""
 
 # A child that was forked while another thread compiled would wait for that thread's lock for ever.
-os.register_at_fork(after_in_child=lambda: setattr(global_compiler_lock, "_lock", threading.RLock()))
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=lambda: setattr(global_compiler_lock, "_lock", threading.RLock()))
 
 
 # -- the cache -----------------------------------------------------------------------------------
