@@ -131,7 +131,6 @@ def test_understatement_is_what_is_right_less_what_is_stated() -> None:
 def test_honest_claims_are_near_the_median() -> None:
     columns = records.claims(PLAYERS["honest"](DEBT, 0), DEBT, range(64))
     assert 0.15 < columns["quantile"].mean() < 0.5
-    assert (columns["gain"] <= columns["most"] + 1e-6).mean() > 0.95
 
 
 def test_indebted_honest_script_calibrates() -> None:
