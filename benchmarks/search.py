@@ -20,13 +20,7 @@ from solvent_agents.rollout import episodes
 from solvent_agents.scripts.honest import VARIANTS, Constants, Script, constants_for
 
 SEARCHED = (
-    "licence_worth",
-    "debt_worth",
-    "well_price",
-    "usual_wells",
-    "scarcity",
-    "repay_worth",
-    "learn_worth",
+    *("licence_worth", "debt_worth", "well_price", "usual_wells", "scarcity", "repay_worth", "learn_worth"),
 )
 SHIFTED = ("least_worth", "energy_margin", "early_from")
 """Constants that may be negative: searched on a linear scale."""
@@ -49,15 +43,13 @@ def main() -> None:
     for generation in range(options.generations):
         seeds = range(1000 + generation * options.labs, 1000 + (generation + 1) * options.labs)
         tried = search.ask()
-        search.tell(tried, [-mean_return(labs, read(point, start), seeds) for point in tried])
+        search.tell(tried, [-returns(labs, read(point, start), seeds).mean() for point in tried])
         print(f"{generation + 1} of {options.generations}: {-search.best.f:.2f} bits", flush=True)
     found = read(search.result.xfavorite, start)
     print({name: round(getattr(found, name), 3) for name in (*SEARCHED, *SHIFTED)})
     for level, params in zip(options.level, labs, strict=True):
-        columns = [
-            returns(params, each, range(FRESH, FRESH + 2000))
-            for each in (constants_for(params), start, found)
-        ]
+        each = (constants_for(params), start, found)
+        columns = [returns([params], constants, range(FRESH, FRESH + 2000)) for constants in each]
         honest, before, after = (f"{c.mean():.2f} ± {1.96 * c.std() / len(c) ** 0.5:.2f}" for c in columns)
         print(f"{level}: honest {honest}, {options.script} before {before}, found {after}")
 
@@ -71,19 +63,12 @@ def written(constants: Constants) -> list[float]:
 def read(point: Sequence[float], start: Constants) -> Constants:
     """Return the constants of a point."""
     values = [*np.exp(point[: len(SEARCHED)]), *point[len(SEARCHED) :]]
-    names = (*SEARCHED, *SHIFTED)
-    return dataclasses.replace(start, **{name: float(v) for name, v in zip(names, values, strict=True)})
+    return dataclasses.replace(start, **dict(zip((*SEARCHED, *SHIFTED), map(float, values), strict=True)))
 
 
-def returns(params: LabParams, constants: Constants, seeds: Sequence[int]) -> np.ndarray:
-    """Return the returns of a script with these constants, bits."""
-    column: np.ndarray = episodes(Script(params, constants=constants), params, seeds)["return"]
-    return column
-
-
-def mean_return(labs: Sequence[LabParams], constants: Constants, seeds: Sequence[int]) -> float:
-    """Return the mean return over all levels, bits."""
-    return float(np.mean([returns(params, constants, seeds).mean() for params in labs]))
+def returns(labs: Sequence[LabParams], constants: Constants, seeds: Sequence[int]) -> np.ndarray:
+    """Return the returns of a script with these constants on all levels, bits."""
+    return np.concatenate([episodes(Script(lab, constants=constants), lab, seeds)["return"] for lab in labs])
 
 
 if __name__ == "__main__":
