@@ -64,9 +64,8 @@ def _agents(path: Path) -> tuple[RunFolder, list[str]]:
     folder = RunFolder(path if is_run else path.parent)
     if not folder.config.is_file():
         raise ConfigError(f"no run; allowed: {ALLOWED}", file=path)
-    folder.read_manifest()
-    experiment = folder.experiment()
-    known = [*experiment.agent_names, *experiment.train, *experiment.language]
+    manifest, experiment = folder.read_manifest(), folder.experiment()
+    known = [*manifest["agents"], *experiment.train, *experiment.language]
     if not is_run and path.name not in known:
         raise ConfigError(f"no agent of its run; allowed: {', '.join(known)}", file=path)
     return folder, known if is_run else [path.name]

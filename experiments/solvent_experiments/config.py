@@ -68,12 +68,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         data = _Loader(text).get_single_data()
         _measure(data)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f", line {mark.line + 1}" if mark else ""
-        raise ConfigError(f"broken YAML{line}: {error.problem or error.context}", file=path) from None
     except (yaml.YAMLError, ValueError) as error:  # a month of a date, a number of 5,000 digits
-        raise ConfigError(f"broken YAML: {error}", file=path) from None
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise ConfigError(f"broken YAML{line}: {getattr(error, 'problem', error)}", file=path) from None
     except RecursionError:
         raise ConfigError("nested too deeply; allowed: a few levels", file=path) from None
     if not isinstance(data, dict):
@@ -85,12 +83,12 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def _measure(data: Any) -> None:
     """Raise ValueError if aliases of aliases stand for more values than there is time for."""
     waiting, values = [data], 0
-    while waiting:
+    while waiting and values <= MOST_VALUES:
         value = waiting.pop()
         waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         values += 1
-        if values > MOST_VALUES:
-            raise ValueError(f"more than {MOST_VALUES:,} values, aliases counted in full")
+    if waiting:
+        raise ValueError(f"more than {MOST_VALUES:,} values, aliases counted in full")
 
 
 def read_json(path: Path, what: str) -> Any:
@@ -197,29 +195,29 @@ class Experiment(_Strict):
 
     @property
     def mark(self) -> str:
-        """The mechanisms that are tracked without consequence, or lacking, against the level; usually empty."""
-        level, tracked = environment_params(self.env), self.lab.unenforced
-        parts = ("energy", "proposals", "gate", "adequacy")
-        off = [name for name in parts if getattr(level, name).enabled > getattr(self.lab, name).enabled]
-        said = [f"CONTAMINATED: {' and '.join(tracked)} tracked and not enforced"] if tracked else []
-        return "; ".join([*said, *([f"switched off: {', '.join(off)}"] if off else [])])
+        """The mechanisms that are tracked without consequence; usually empty."""
+        tracked = self.lab.unenforced
+        return f"CONTAMINATED: {' and '.join(tracked)} tracked and not enforced" if tracked else ""
+
+    @property
+    def changed(self) -> str:
+        """Whether the labs differ from the level in another way; usually empty."""
+        return "" if self.mark or self.lab == environment_params(self.env) else "changed parameters"
 
 
-def load_experiment(path: Path, *, seeds: Sequence[int] | None = None) -> Experiment:
+def load_experiment(path: Path) -> Experiment:
     """Return the complete experiment in a file.
 
-    Args:
-        path: the file; recipes of your own lie beside it in ``hyperparameters/``.
-        seeds: replace those of the file.
+    Recipes of your own lie beside it in ``hyperparameters/``.
 
     Raises:
         ConfigError: the config, or a recipe that it names, can't be used.
     """
-    return experiment_of(read_yaml(path), path, seeds=seeds)
+    return experiment_of(read_yaml(path), path)
 
 
 def experiment_of(given: Mapping[str, Any], path: Path, *, seeds: Sequence[int] | None = None) -> Experiment:
-    """Return the complete experiment of what a file gives; see ``load_experiment``."""
+    """Return the complete experiment of what a file gives; ``seeds`` replace those of the file."""
     if seeds is not None:
         given = {**given, "seeds": list(seeds)}
     try:
@@ -242,8 +240,8 @@ def _problem(error: ValidationError) -> str:
     if first["type"] != "extra_forbidden":
         return first_problem(error)
     *parents, last = map(str, first["loc"])
-    models: dict[str, type[BaseModel]] = {"": Experiment, "evaluation": Evaluation}
-    model = models.get(".".join(parents), LanguageModel)
+    known: dict[str, type[BaseModel]] = {"evaluation": Evaluation, "language": LanguageModel}
+    model = known[parents[0]] if parents else Experiment
     return f"{'.'.join([*parents, last])}: unknown key" + nearest(last, model.model_fields)
 
 

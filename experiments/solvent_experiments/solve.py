@@ -1,4 +1,4 @@
-"""``solvent solve``: the optimum of a small lab, and its policy as a tree and as a file."""
+"""``solvent solve``: the optimum of a small lab, and its policy as a file."""
 
 from __future__ import annotations
 
@@ -6,26 +6,20 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
-from rich.tree import Tree
 
 from solvent import LabParams
 from solvent.files import require_writable, write_atomically
-from solvent.lab.actions import action_table, sentence
-from solvent.lab.verbs import Verb
-from solvent_agents.exact.exact import PER_BIT, PolicyGraph, graph_of
-from solvent_agents.exact.process import Solution, solve
+from solvent_agents.exact.exact import graph_of
+from solvent_agents.exact.process import solve
 from solvent_experiments.console import Progress
 from solvent_experiments.table import Table
 
 POLICY = "policy.npz"
-SHOWN_NODES = 200
-"""Largest number of nodes in a policy that is printed as a tree."""
 
 
 def solve_lab(params: LabParams, out: Path | None, *, console: Console, quiet: bool) -> None:
-    """Solve a lab, print its optimum and policy, and write the policy to the folder ``out``."""
+    """Solve a lab, print its optimum, and write its policy to the folder ``out``."""
     if out is not None:
         require_writable(out / POLICY)  # fail before minutes of work, not after
     started = time.perf_counter()
@@ -37,64 +31,14 @@ def solve_lab(params: LabParams, out: Path | None, *, console: Console, quiet: b
 
         solution = solve(params, on_progress)
     graph = graph_of(solution)
-    console.print(_table(solution, graph, params, time.perf_counter() - started).terminal())
-    if len(graph.actions) <= SHOWN_NODES:
-        console.print(policy_tree(graph))
-    if out is not None:
-        write_atomically(out / POLICY, graph.to_bytes())
-        console.print(str(out / POLICY), highlight=False, soft_wrap=True)
-
-
-def _table(solution: Solution, graph: PolicyGraph, params: LabParams, seconds: float) -> Table:
     about: dict[str, Any] = graph.about
     rows = {
         "optimum": f"{solution.optimum:.6f} bits per episode",
         "share of the prior entropy": f"{solution.optimum / params.ceiling:.1%} of {params.ceiling:g} bits",
         "states": f"{about['states']:,}, with {about['transitions']:,} outcomes",
-        "time": f"{seconds:.1f} s",
+        "time": f"{time.perf_counter() - started:.1f} s",
     }
-    return Table(("exact solution", ""), tuple(rows.items()), left=("",))
-
-
-def policy_tree(graph: PolicyGraph) -> Tree:
-    """Return the policy as a tree of sentences; outcomes with equal plans share a branch."""
-    root = Tree(_said(graph, 0), highlight=False)
-    _grow(graph, root, 0)
-    return root
-
-
-def _said(graph: PolicyGraph, node: int) -> str:
-    return sentence(graph.params, int(graph.actions[node]))
-
-
-def _grow(graph: PolicyGraph, tree: Tree, node: int) -> None:
-    ways: dict[tuple[Any, ...], tuple[int, list[str]]] = {}
-    for edge in np.flatnonzero(graph.sources == node):
-        target = int(graph.targets[edge])
-        ways.setdefault(_plan(graph, target), (target, []))[1].append(_seen(graph, int(edge)))
-    for target, seen in ways.values():
-        begins = (
-            "whatever the outcome" if len(ways) == 1 and len(seen) > 1 else " or ".join(sorted(set(seen)))
-        )
-        _grow(graph, tree.add(f"{begins}: {_said(graph, target)}", highlight=False), target)
-
-
-def _plan(graph: PolicyGraph, node: int) -> tuple[Any, ...]:
-    """Return the plan that begins at a node, independent of the numbers of nodes."""
-    edges = np.flatnonzero(graph.sources == node)
-    later = {(_seen(graph, int(edge)), _plan(graph, int(graph.targets[edge]))) for edge in edges}
-    return (int(graph.actions[node]), tuple(sorted(later, key=repr)))
-
-
-def _seen(graph: PolicyGraph, edge: int) -> str:
-    """Return the observation of an edge: readouts by bin, and bits paid."""
-    params, code = graph.params, int(graph.codes[edge])
-    row = action_table(params)[int(graph.actions[graph.sources[edge]])]
-    template = getattr(params.plates, Verb(row["verb"]).name.lower(), None)
-    marks = []
-    for _ in range(template.readouts if template is not None else 0):
-        marks.append(str(code % params.assay.bins))
-        code //= params.assay.bins
-    paid = int(graph.rewards[edge]) / PER_BIT
-    words = [f"reads {' '.join(marks)}"] if marks else []
-    return ", ".join(words + ([f"{paid:+.2f} bits"] if paid else [])) or "then"
+    console.print(Table(("exact solution", ""), tuple(rows.items()), left=("",)).terminal())
+    if out is not None:
+        write_atomically(out / POLICY, graph.to_bytes())
+        console.print(str(out / POLICY), highlight=False, soft_wrap=True)

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from solvent import LabParams
 from solvent.files import write_json
-from solvent_experiments.config import ConfigError, Experiment, read_json
-from solvent_experiments.folder import Columns, groups_of, pairs_of, select
+from solvent_experiments.config import Experiment, read_json
+from solvent_experiments.folder import WRITTEN, Columns, groups_of, pairs_of, select
 from solvent_experiments.statistics import (
     Interval,
     difference,
@@ -178,18 +177,11 @@ def write_rows(path: Path, experiment: Experiment, rows: Sequence[Row]) -> None:
 
 def read_rows(path: Path) -> list[Row]:
     """Return the rows of a run's ``summary.json``, best first."""
-    allowed = "as `solvent run` wrote it"
-    try:
-        return [_row(dict(agent)) for agent in read_json(path, allowed)["agents"]]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f"not a summary ({type(error).__name__}); allowed: {allowed}", file=path) from None
-
-
-def _row(given: dict[str, Any]) -> Row:
-    about = str(given.pop("agent")), int(given.pop("seeds")), int(given.pop("episodes"))
-    row = Row(*about, {k: Interval(**v) if isinstance(v, dict) else float(v) for k, v in given.items()})
-    row.interval("score")
-    return row
+    rows = []
+    for given in read_json(path, WRITTEN)["agents"]:
+        about = given.pop("agent"), given.pop("seeds"), given.pop("episodes")
+        rows.append(Row(*about, {k: Interval(**v) if isinstance(v, dict) else v for k, v in given.items()}))
+    return rows
 
 
 # -- tables
