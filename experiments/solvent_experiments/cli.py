@@ -111,7 +111,7 @@ def run(
     chosen = None if seeds is None else parse_seeds(seeds)
     given = read_yaml(config)
     if "sweep" in given:
-        from solvent_experiments.sweep import load_sweep
+        from solvent_experiments.sweep import load_sweep, run_sweep
 
         sweep = load_sweep(given, config, chosen)
     else:
@@ -123,20 +123,18 @@ def run(
 
     with _ray(address, jobs) if backend == "ray" else Processes(jobs) as pool:
         if "sweep" in given:
-            from solvent_experiments.sweep import run_sweep
-
             run_sweep(sweep, root, pool, quiet=quiet)
         else:
             show_results(run_experiment(experiment, root, pool=pool, quiet=quiet))
 
 
 def _ray(address: str | None, jobs: int | None) -> Any:
+    from solvent.extras import install
+    from solvent_experiments.config import ConfigError
+
     try:
         from solvent_experiments.ray import RayPool
     except ModuleNotFoundError as error:
-        from solvent.extras import install
-        from solvent_experiments.config import ConfigError
-
         needed = f"needs the package {error.name}: {install('ray')}"
         raise ConfigError(needed, key="--backend ray") from None
     return RayPool(address, jobs or os.cpu_count() or 1)
@@ -190,9 +188,8 @@ def evaluate(
 
             found = played.evaluate(agent, params, chosen, on_progress=on_progress)
             parts.append(owned(found.episodes if found else {}, name))
-    columns = joined(parts)
     title = f"{env}, seeds {seed} to {seed + episodes - 1}"
-    for table in result_tables(summary(columns, params), title=title):
+    for table in result_tables(summary(joined(parts), params), title=title):
         console.print(table.terminal())
     watched = shlex.join(["--env", env, "--agent", agents[0], "--seed", str(seed)])
     suggest(f"`solvent play {watched}` shows the first of these episodes.")
@@ -411,7 +408,7 @@ def _one_line() -> Iterator[None]:
         if isinstance(error, OSError) and error.filename is not None:
             _fail(f"{error.filename}: {error.strerror}", USAGE)
         _fail(str(error), USAGE)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         _fail("stopped", STOPPED)
     except Exception as error:
         kind = type(error).__name__
@@ -445,8 +442,6 @@ def main() -> None:
     with _one_line():
         try:
             code = app(sys.argv[1:] or ["--help"], prog_name=PROG, standalone_mode=False)
-        except typer.Abort:
-            code = STOPPED
         except usage_error as error:
             command = error.ctx.command_path if error.ctx else PROG
             said = error.format_message()

@@ -45,10 +45,10 @@ PACKAGES = ("gymnasium", "numba", "numpy", "scipy", "torch", "stable-baselines3"
 
 
 class Unit:
-    """An agent's part of a run; ``seed`` is None except for a learner, ``talks`` marks a language model."""
+    """An agent's part of a run; ``seed`` is None except for a learner."""
 
-    def __init__(self, agent: str, seed: int | None, folder: Path, *, talks: bool = False) -> None:
-        self.agent, self.seed, self.folder, self.talks = agent, seed, folder, talks
+    def __init__(self, agent: str, seed: int | None, folder: Path) -> None:
+        self.agent, self.seed, self.folder = agent, seed, folder
         self.label = agent if seed is None else f"{agent} seed {seed}"
         self.model = folder / "policy.safetensors"  # written after policy.json, which describes it
         self.training = folder / "training.parquet"
@@ -73,7 +73,8 @@ class RunFolder:
 
     def experiment(self) -> Experiment:
         """Return the experiment of a run; raise ConfigError for a folder that holds none."""
-        self._require_run()
+        if not self.config.exists():
+            raise ConfigError("no run; allowed: a folder that `solvent run` wrote", file=self.root)
         try:
             return Experiment.model_validate(read_yaml(self.config))
         except ValueError as error:
@@ -82,9 +83,9 @@ class RunFolder:
 
     def read_manifest(self) -> dict[str, Any]:
         """Return the manifest; raise ConfigError unless the run is finished."""
-        self._require_run()
+        self.experiment()
         manifest = read_json(self.manifest, WRITTEN) if self.manifest.exists() else {}
-        if not isinstance(manifest, dict) or not manifest.get("finished"):
+        if not manifest.get("finished"):
             said = "unfinished; allowed: a finished run (the same `solvent run` resumes it)"
             raise ConfigError(said, file=self.root)
         return manifest
@@ -97,10 +98,6 @@ class RunFolder:
         except ConfigError:
             return False
 
-    def _require_run(self) -> None:
-        if not self.config.exists():
-            raise ConfigError("no run; allowed: a folder that `solvent run` wrote", file=self.root)
-
     def unit(self, agent: str, seed: int | None = None) -> Unit:
         folder = self.root / agent
         return Unit(agent, seed, folder if seed is None else folder / f"seed-{seed}")
@@ -108,8 +105,7 @@ class RunFolder:
     def units(self, experiment: Experiment) -> list[Unit]:
         """Return all units of an experiment; learners come first because they take longest."""
         learned = [self.unit(agent, seed) for agent in experiment.train for seed in experiment.seeds]
-        models = [Unit(name, None, self.root / name, talks=True) for name in experiment.language]
-        return learned + models + [self.unit(name) for name in experiment.agent_names]
+        return learned + [self.unit(name) for name in [*experiment.language, *experiment.agent_names]]
 
     def prepare(self, experiment: Experiment) -> None:
         """Make the folder, or check that it belongs to this experiment; training seeds may be added."""

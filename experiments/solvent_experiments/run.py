@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -44,9 +44,9 @@ from solvent_experiments.summary import read_rows, result_tables, summary, write
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 REPORT_EVERY = 0.2
-"""Seconds between a unit's reports."""
+"""Seconds between reports."""
 PACE = {"training": 5e-5, "evaluation": 4e-3, "search": 0.4}
-"""Seconds per step of a training, episode of an evaluation, and episode of an agent that searches, until measured."""
+"""Usual seconds per step of a training, episode of an evaluation, and episode of an agent that searches."""
 FIRST_FIGURE = "episode"
 
 
@@ -59,33 +59,35 @@ class BrokenRunError(RuntimeError):
 
 
 class Message(NamedTuple):
-    """A report on a unit: ``done`` of ``total`` steps or episodes of a stage after ``seconds``."""
+    """A report on a unit: ``done`` of ``total`` steps or episodes of a stage."""
 
     label: str
     stage: str
     done: int
     total: int
-    seconds: float = 0.0
 
 
 Tell = Callable[[Message], None]
 Times = dict[str, float]
 
 
-class Pool(Protocol):
-    """Executes units. ``jobs`` is how many at a time. Leaving it by an error ends what still runs."""
+class Pool:
+    """Executes units, ``jobs`` at a time. Leaving it by an error ends what still runs."""
 
-    jobs: int
+    jobs = 1
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
 
     def submit(self, experiment: Experiment, unit: Unit) -> Future[Times | None]:
         """Execute a unit; the result is its wall times by stage, or None if it was stopped."""
+        raise NotImplementedError
 
     def messages(self) -> Iterator[Message]:
         """Yield what arrived since the last call."""
+        return iter(())
 
     def stop(self) -> None:
         """Make running units return None soon."""
@@ -108,7 +110,8 @@ def run_experiment(
     folder = RunFolder(root)
     with Progress(new_console(), quiet=quiet) as shown, folder.locked(), stop_on_signals(shown) as stop:
         folder.prepare(experiment)
-        left = [unit for unit in folder.units(experiment) if not unit.episodes.exists()]
+        units = folder.units(experiment)
+        left = [unit for unit in units if not unit.episodes.exists()]
         if not left and folder.summary.exists() and folder.finished:
             shown.say(f"{root}: already finished; nothing to do")
             return folder
@@ -116,12 +119,9 @@ def run_experiment(
         folder.write_manifest(experiment, started, None, 0.0)
         if left:
             _compile(experiment)
-            opened: contextlib.AbstractContextManager[Pool] = (
-                contextlib.nullcontext(pool) if pool else Processes()
-            )
-            with opened as workers:
-                _Session(experiment, folder, left, workers, shown, stop).work()
-        join(experiment, folder, folder.units(experiment))
+            with contextlib.nullcontext(pool) if pool else Processes() as workers:
+                _execute(experiment, folder, left, workers, shown, stop)
+        join(experiment, folder, units)
         _draw(folder, shown)
         folder.write_manifest(experiment, started, now(), time.monotonic() - begun)
     return folder
@@ -139,8 +139,7 @@ def _compile(experiment: Experiment) -> None:
 def _draw(folder: RunFolder, shown: Progress) -> None:
     from solvent_experiments.figures.drawing import draw
 
-    drawn = draw(folder)
-    shown.say(f"figures: {len(drawn)} drawn; those without data are left out")
+    shown.say(f"figures: {len(draw(folder))} drawn; those without data are left out")
 
 
 def one_thread_each() -> None:
@@ -163,133 +162,93 @@ def in_order(left: Sequence[Unit], jobs: int) -> tuple[list[Unit], list[Unit]]:
     return learners[:jobs] + quick, learners[jobs:] + slow
 
 
-class _Session:
-    """The unfinished units of a run, executed by a pool."""
-
-    def __init__(
-        self, experiment: Experiment, folder: RunFolder, left: Sequence[Unit], pool: Pool, shown: Progress,
-        stop: threading.Event,
-    ) -> None:  # fmt: skip
-        self._experiment, self._folder = experiment, folder
-        self._pool, self._shown, self._stop = pool, shown, stop
-        self._first, later = in_order(left, pool.jobs)
-        self._units = self._first + later
-        self._clock = Clock(experiment, self._units, pool.jobs)
-        self._failures: dict[str, str] = {}
-
-    def work(self) -> None:
-        """Execute all units. Raise Interrupted or BrokenRunError if some are not finished."""
-        for _ in self._pool.messages():  # of an experiment before
-            pass
-        running = {self._pool.submit(self._experiment, unit): unit for unit in self._units}
-        while running:
-            done, _ = wait(running, timeout=REPORT_EVERY, return_when="FIRST_COMPLETED")
-            for message in self._pool.messages():
-                self._hear(message)
-            for future in done:
-                self._end(running.pop(future), future)
-            if self._stop.is_set():
-                self._pool.stop()
-                running = {future: unit for future, unit in running.items() if not future.cancel()}
-        if self._stop.is_set():
-            raise Interrupted
-        if self._failures:
-            raise BrokenRunError("\n".join(f"{label}: {said}" for label, said in self._failures.items()))
-
-    def _hear(self, message: Message) -> None:
-        self._clock.hear(message)
-        unit = "steps" if message.stage == "training" else "episodes"
-        said = f"{message.stage}, {message.done:,} of {message.total:,} {unit}"
-        self._shown.update(message.label, message.done / message.total, said, line=False)
-        self._shown.update("whole run", *self._clock.told())
-
-    def _end(self, unit: Unit, future: Future[Times | None]) -> None:
-        try:
-            times = future.result()
-        except BrokenProcessPool:
-            self._failures[unit.label] = "a worker process died; the same command resumes the run"
-        except Exception as error:
-            self._failures[unit.label] = f"{type(error).__name__}: {error} (details: {unit.error})"
-        else:
-            if times is None:
-                return
-            self._clock.end(unit.label)
-            self._shown.end(
-                unit.label, ", ".join(f"{stage} in {span(taken)}" for stage, taken in times.items())
-            )
-            if unit in self._first:
-                self._first.remove(unit)
-                if not self._first and len(self._units) > len(self._clock.ended):
-                    self._draw_first()
-
-    def _draw_first(self) -> None:
-        """Draw a figure of the finished units, so that there is something to look at while the others run."""
-        from solvent_experiments.figures.drawing import draw
-
-        done = [unit for unit in self._folder.units(self._experiment) if unit.episodes.exists()]
-        try:
-            join(self._experiment, self._folder, done)
-            (first,) = draw(self._folder, [FIRST_FIGURE])
-            self._shown.say(f"first figure, while the others run: {first}")
-        except Exception as error:  # an early figure must not stop the trainings
-            self._shown.say(f"no first figure: {error}")
+def _execute(
+    experiment: Experiment, folder: RunFolder, left: Sequence[Unit], pool: Pool, shown: Progress,
+    stop: threading.Event,
+) -> None:  # fmt: skip
+    """Execute the units that are left. Raise Interrupted or BrokenRunError if some are not finished."""
+    for _ in pool.messages():  # of an experiment before
+        pass
+    first, later = in_order(left, pool.jobs)
+    work, failures = Work(experiment, left), []
+    running = {pool.submit(experiment, unit): unit for unit in first + later}
+    while running:
+        ended, _ = wait(running, timeout=REPORT_EVERY, return_when="FIRST_COMPLETED")
+        for message in pool.messages():
+            work.hear(message)
+            said = f"{message.stage}, {message.done:,} of {message.total:,}"
+            shown.update(message.label, message.done / message.total, said, line=False)
+            shown.update("whole run", *work.told())
+        for future in ended:
+            unit = running.pop(future)
+            try:
+                times = future.result()
+            except BrokenProcessPool:
+                failures.append(f"{unit.label}: a worker process died; the same command resumes the run")
+            except Exception as error:
+                failures.append(f"{unit.label}: {type(error).__name__}: {error} (details: {unit.error})")
+            else:
+                if times is not None:
+                    work.end(unit)
+                    taken = (f"{stage} in {span(seconds)}" for stage, seconds in times.items())
+                    shown.end(unit.label, ", ".join(taken))
+        if stop.is_set():
+            pool.stop()
+            running = {future: unit for future, unit in running.items() if not future.cancel()}
+        elif first and later and not failures and not set(first) & set(running.values()):
+            first = []
+            _draw_first(experiment, folder, shown)
+    if stop.is_set():
+        raise Interrupted
+    if failures:
+        raise BrokenRunError("\n".join(failures))
 
 
-class Clock:
-    """The time that a run has left: what remains of each unit, at the pace measured in this run."""
+def _draw_first(experiment: Experiment, folder: RunFolder, shown: Progress) -> None:
+    """Draw a figure of the finished units, so that there is something to look at while the others run."""
+    from solvent_experiments.figures.drawing import draw
 
-    def __init__(self, experiment: Experiment, units: Sequence[Unit], jobs: int) -> None:
-        self.ended: set[str] = set()
-        self._jobs, self._units = jobs, {unit.label: unit for unit in units}
-        self._found: dict[tuple[str, str], Message] = {}
+    try:
+        join(experiment, folder, [unit for unit in folder.units(experiment) if unit.episodes.exists()])
+        (path,) = draw(folder, [FIRST_FIGURE])
+        shown.say(f"first figure, while the others run: {path}")
+    except Exception as error:  # an early figure must not stop the trainings
+        shown.say(f"no first figure: {error}")
+
+
+class Work:
+    """How much of a run's work is done, measured in the seconds that it usually takes."""
+
+    def __init__(self, experiment: Experiment, units: Sequence[Unit]) -> None:
+        self._begun, self._units, self._ended = time.monotonic(), len(units), 0
+        self._usual: dict[tuple[str, str], float] = {}
+        self._share: dict[tuple[str, str], float] = {}
         evaluation = experiment.evaluation
         for unit in units:
-            fewest = evaluation.slow_episodes if searches(unit) else evaluation.episodes
-            self.hear(Message(unit.label, "evaluation", 0, min(evaluation.episodes, fewest)))
+            kind, episodes = "evaluation", evaluation.episodes
+            if searches(unit):
+                kind, episodes = "search", min(episodes, evaluation.slow_episodes)
+            self._usual[unit.label, "evaluation"] = PACE[kind] * episodes
             if unit.seed is not None:
-                steps = (experiment.train[unit.agent] or {})["n_timesteps"]
-                self.hear(Message(unit.label, "training", 0, int(steps)))
+                steps = int((experiment.train[unit.agent] or {})["n_timesteps"])
+                self._usual[unit.label, "training"] = PACE["training"] * steps
 
     def hear(self, message: Message) -> None:
-        self._found[message.label, message.stage] = message
+        self._share[message.label, message.stage] = message.done / message.total
 
-    def end(self, label: str) -> None:
+    def end(self, unit: Unit) -> None:
         """Count a unit as done."""
-        self.ended.add(label)
-        for found in [found for found in self._found.values() if found.label == label]:
-            self.hear(found._replace(done=found.total))
-
-    def _pace(self, unit: Unit, stage: str) -> float:
-        """Return the seconds per step or episode of a stage: the agent's, of all its seeds, as soon as it is known."""
-        mine = [
-            f for f in self._found.values() if f.stage == stage and self._units[f.label].agent == unit.agent
-        ]
-        seconds, done = sum(f.seconds for f in mine), sum(f.done for f in mine if f.seconds)
-        return seconds / done if done and seconds > 1.0 else self._guess(unit, stage)
-
-    @staticmethod
-    def _guess(unit: Unit, stage: str) -> float:
-        return PACE["search" if searches(unit) else stage]
-
-    def left(self) -> tuple[float, float]:
-        """Return the seconds that the run still takes, and the share of its work that is done.
-
-        The share counts work at the guessed paces, so that it never falls when a pace is measured.
-        """
-        remaining, work, done = dict.fromkeys(self._units, 0.0), 1e-9, 0.0
-        for (label, stage), found in self._found.items():
-            unit = self._units[label]
-            remaining[label] += self._pace(unit, stage) * (found.total - found.done)
-            work += self._guess(unit, stage) * found.total
-            done += self._guess(unit, stage) * found.done
-        longest = max(remaining.values(), default=0.0)  # one unit runs on one core, however many are free
-        return max(longest, sum(remaining.values()) / self._jobs), done / work
+        self._ended += 1
+        self._share |= {key: 1.0 for key in self._usual if key[0] == unit.label}
 
     def told(self) -> tuple[float, str]:
-        """Return the share that is done, and a line with it and the time left."""
-        seconds, share = self.left()
-        done = f"{len(self.ended)} of {len(self._units)} agents, {share:.0%} of the work"
-        return share, f"{done}, about {span(seconds)} left"
+        """Return the share that is done, and a line with it and the time left at the pace so far."""
+        done = sum(share * self._usual.get(key, 0.0) for key, share in self._share.items())
+        share = done / sum(self._usual.values())
+        said = f"{self._ended} of {self._units} agents, {share:.0%} of the work"
+        if share:
+            said += f", about {span((time.monotonic() - self._begun) * (1 / share - 1))} left"
+        return share, said
 
 
 @contextlib.contextmanager
@@ -303,9 +262,7 @@ def stop_on_signals(shown: Progress) -> Iterator[threading.Event]:
         stop.set()
         shown.say("stopping; what is finished is kept (Ctrl-C again stops at once)")
 
-    in_main = threading.current_thread() is threading.main_thread()
-    signals = (signal.SIGINT, signal.SIGTERM) if in_main else ()
-    before = {number: signal.signal(number, on_signal) for number in signals}
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:
@@ -328,7 +285,7 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
             times[stage] = time.perf_counter() - begun
             if done == total or times[stage] - last >= REPORT_EVERY:
                 last = times[stage]
-                tell(Message(unit.label, stage, done, total, last))
+                tell(Message(unit.label, stage, done, total))
 
         return on_progress
 
@@ -337,18 +294,20 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
     if not trained and not _train(experiment, unit, teller("training"), should_stop):
         return None
     agent, beside = _agent(experiment, unit)
-    on_progress = teller("evaluation")
     evaluated = evaluate(
-        agent, experiment.lab, experiment.evaluation, on_progress=on_progress, should_stop=should_stop
+        agent,
+        experiment.lab,
+        experiment.evaluation,
+        on_progress=teller("evaluation"),
+        should_stop=should_stop,
     )
     if evaluated is None:
         return None
-    episodes = evaluated.episodes | beside
     for name, events in evaluated.ledgers.items():
         lines = [json.dumps(event, ensure_ascii=False) + "\n" for event in events]
         write_atomically(unit.folder / name, "".join(lines))
     write_parquet(unit.traces, owned(evaluated.traces, unit.agent, unit.seed))
-    write_parquet(unit.episodes, owned(episodes, unit.agent, unit.seed))
+    write_parquet(unit.episodes, owned(evaluated.episodes | beside, unit.agent, unit.seed))
     unit.error.unlink(missing_ok=True)
     return times
 
@@ -372,20 +331,18 @@ def _train(
     assert unit.seed is not None
     for tracked in ("tensorboard", "wandb"):  # of a training that was interrupted
         shutil.rmtree(unit.folder / tracked, ignore_errors=True)
-    recipe = Recipe.from_mapping(experiment.train[unit.agent] or {})
     trained = train(
-        recipe, experiment.lab, seed=unit.seed, folder=unit.folder,
+        Recipe.from_mapping(experiment.train[unit.agent] or {}), experiment.lab, seed=unit.seed, folder=unit.folder,
         on_progress=on_progress, on_episodes=on_episodes, should_stop=should_stop, track=experiment.track,
     )  # fmt: skip
-    if trained is None:
-        return False
-    write_parquet(unit.training, joined(parts))
-    return True
+    if trained is not None:
+        write_parquet(unit.training, joined(parts))
+    return trained is not None
 
 
 def _agent(experiment: Experiment, unit: Unit) -> tuple[Agent, Columns]:
     """Return the agent of a unit, and the columns of a language model's episodes that no other agent has."""
-    if unit.talks:
+    if unit.agent in experiment.language:
         from solvent_experiments.language import recorded
 
         return recorded(experiment, unit.agent)
@@ -399,7 +356,7 @@ def _agent(experiment: Experiment, unit: Unit) -> tuple[Agent, Columns]:
 # -- processes of this machine
 
 
-class Processes:
+class Processes(Pool):
     """A pool of processes, by default one per core, spawned so that no thread or lock of the parent is copied."""
 
     def __init__(self, jobs: int | None = None) -> None:
@@ -408,9 +365,6 @@ class Processes:
         self.jobs = jobs or len(os.sched_getaffinity(0))
         self._stop, self._queue = context.Event(), context.SimpleQueue()
         self._pool = ProcessPoolExecutor(self.jobs, context, _begin, (self._queue, self._stop))
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for process in multiprocessing.active_children() if kind else ():
@@ -452,8 +406,8 @@ def _begin(queue: Any, stop: Any) -> None:
 
 def _leave_with_parent() -> None:
     parent = multiprocessing.parent_process()
-    while parent is not None and os.getppid() == parent.pid:
-        time.sleep(0.5)
+    assert parent is not None
+    parent.join()
     os._exit(1)
 
 
@@ -461,8 +415,7 @@ def _work(experiment: Experiment, unit: Unit) -> Times | None:
     try:
         return do_unit(experiment, unit, _tell, _should_stop)
     except Exception:
-        with contextlib.suppress(OSError):
-            write_atomically(unit.error, traceback.format_exc())
+        write_atomically(unit.error, traceback.format_exc())
         raise
 
 
@@ -470,10 +423,13 @@ def _work(experiment: Experiment, unit: Unit) -> Times | None:
 
 
 def join(experiment: Experiment, folder: RunFolder, units: Sequence[Unit]) -> None:
-    """Join the tables of ``units`` in ``folder`` and write the summary."""
-    read = {unit.label: read_parquet(unit.episodes) for unit in units}
-    parts = [{k: v for k, v in read[unit.label].items() if k not in LANGUAGE} for unit in units]
-    write_parquet(folder.episodes, joined(parts))
+    """Join the tables of ``units`` in ``folder``, write the summary and, of a gate, its thresholds and domain."""
+    from solvent.lab.words.measured import measured_for
+
+    parts = [read_parquet(unit.episodes) for unit in units]
+    parts = [{name: part[name] for name in part if name not in LANGUAGE} for part in parts]
+    episodes = joined(parts)
+    write_parquet(folder.episodes, episodes)
     write_parquet(folder.traces, joined([read_parquet(unit.traces) for unit in units]))
     trained = [
         owned(columns, unit.agent, unit.seed)
@@ -483,20 +439,10 @@ def join(experiment: Experiment, folder: RunFolder, units: Sequence[Unit]) -> No
     ]
     if trained:
         write_parquet(folder.training, joined(trained))
-    if experiment.lab.gate.enabled:
-        write_json(folder.gate, _judged_by(experiment))
-    write_rows(folder.summary, experiment, summary(joined(parts), experiment.lab))
-
-
-def _judged_by(experiment: Experiment) -> dict[str, Any]:
-    """Return each policy's thresholds, the laxest first, and what `solvent gate build` found of the lab's domain."""
-    from solvent.lab.words.measured import measured_for
-
-    measured = measured_for(experiment.lab)
-    if measured is None:
-        return {"thresholds": {}, "domain": None}
-    thresholds = {policy.name: [policy.tau_accept, policy.tau_review] for policy in measured.policies}
-    return {"thresholds": thresholds, "domain": measured.about["domain"]}
+    if measured := measured_for(experiment.lab):
+        thresholds = {policy.name: [policy.tau_accept, policy.tau_review] for policy in measured.policies}
+        write_json(folder.gate, {"thresholds": thresholds, "domain": measured.about["domain"]})
+    write_rows(folder.summary, experiment, summary(episodes, experiment.lab))
 
 
 def show_results(folder: RunFolder) -> None:

@@ -13,7 +13,7 @@ import yaml
 
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, load_experiment
 from solvent_experiments.folder import NO_SEED, RunFolder, differences, read_parquet
-from solvent_experiments.run import BrokenRunError, Clock, Message, in_order, run_experiment
+from solvent_experiments.run import BrokenRunError, Message, Work, in_order, run_experiment
 from tests.commands import Launch, call
 from tests.runs import CONFIGS, SMOKE, Runs, lines_of, results
 
@@ -55,7 +55,7 @@ def test_smoke_run_is_whole(name: str, runs: Runs) -> None:
     assert not [path for path in folder.root.rglob("*") if ".part" in path.name]
 
 
-@pytest.mark.parametrize("content", ["[]", "{", "{}", '{"finished": null}'])
+@pytest.mark.parametrize("content", ["{", "{}", '{"finished": null}'])
 def test_a_manifest_that_says_no_end_is_unfinished(content: str, tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.config.write_text("name: x", encoding="utf-8")
@@ -185,19 +185,18 @@ def test_first_come_as_many_trainings_as_run_at_a_time() -> None:
     assert [unit.label for unit in later] == ["ppo seed 2", "planner"]
 
 
-def test_time_left_is_that_of_all_units_at_the_measured_pace() -> None:
-    """Three trainings of 100 s each on two cores: half of the first two done leaves 50 s of them and a third."""
+def test_work_is_weighted_by_the_time_that_it_takes() -> None:
+    """Three trainings, each of many times the episodes' work: half of the first two is a third of the run."""
     recipe = {"algorithm": "PPO", "n_timesteps": 100_000, "n_envs": 2}
-    few = Evaluation(episodes=1)
-    experiment = Experiment(name="x", train={"p": recipe}, seeds=[0, 1, 2], evaluation=few)
+    experiment = Experiment(name="x", train={"p": recipe}, seeds=[0, 1, 2], evaluation=Evaluation(episodes=1))
     units = RunFolder(Path("x")).units(experiment)
-    clock = Clock(experiment, units, 2)
+    work = Work(experiment, units)
+    assert "left" not in work.told()[1]
     for unit in units[:2]:
-        clock.hear(Message(unit.label, "training", 50_000, 100_000, 50.0))
-    seconds, share = clock.left()
-    assert seconds == pytest.approx(100.0, abs=1.0)
+        work.hear(Message(unit.label, "training", 50_000, 100_000))
+    share, said = work.told()
     assert share == pytest.approx(1 / 3, abs=0.01)
+    assert said == "0 of 3 agents, 33% of the work, about 0:00:00 left"
     for unit in units:
-        clock.end(unit.label)
-    assert clock.left()[0] == 0.0
-    assert "3 of 3 agents, 100%" in clock.told()[1]
+        work.end(unit)
+    assert "3 of 3 agents, 100%" in work.told()[1]
