@@ -27,7 +27,6 @@ from solvent_experiments.folder import Columns, flatten, joined, owned, write_pa
 from solvent_experiments.studies.forecast import forecasts
 from solvent_experiments.studies.study import Play, StudyData, lab_of
 
-BATCH = 256
 LEFT = (10, 6, 3)
 """Heartbeats that a lot has left when debt is put into a lab."""
 OWED = 0.5
@@ -37,27 +36,16 @@ DEBTS = (0.0, 0.5, 1.0, 1.5)
 
 
 Record = Callable[..., Columns]
-"""Plays an agent, the parameters of its labs, and seeds."""
+"""Takes an agent, the parameters of its labs, and an array of their seeds."""
 
 
-def batched(record: Record) -> Record:
-    """Make a record of any number of labs of one that plays them all at once."""
-
-    @functools.wraps(record)
-    def played(agent: Agent, params: LabParams, seeds: Sequence[int], **how: Any) -> Columns:
-        batches = (np.asarray(seeds[first : first + BATCH]) for first in range(0, len(seeds), BATCH))
-        return joined([record(agent, params, batch, **how) for batch in batches])
-
-    return played
-
-
-def episodes(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+def episodes(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
     """Return a row for each episode.
 
     Beside its record: its longest run of calibrations, whether a screen is unaffordable at its end, and the sum of the
     confidences ``stated`` in accepted findings, with that of ``right`` less stated.
     """
-    columns = rollout.episodes(agent, params, seeds, trace=True)
+    columns = rollout.episodes(agent, params, seeds.tolist(), trace=True)
     trace = columns.pop("trace")
     published = trace["event"] == int(Event.PUBLISHED)
     confidence = action_table(params)["confidence"][np.nan_to_num(trace["action"]).astype(np.int64)]
@@ -74,7 +62,6 @@ def episodes(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
     }
 
 
-@batched
 def projects(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
     """Return a row for each career, with the columns ``<measure>_<project>`` and ``<measure>_change``.
 
@@ -122,7 +109,6 @@ def longest_runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
     return longest
 
 
-@batched
 def claims(agent: Agent, params: LabParams, seeds: NDArray[np.int64], debts: Sequence[float] = ()) -> Columns:
     """Return a row for each experiment in the first episode of labs with these ``seeds``.
 
@@ -156,7 +142,7 @@ def claims(agent: Agent, params: LabParams, seeds: NDArray[np.int64], debts: Seq
     return joined(parts)
 
 
-def indebted(agent: Agent, params: LabParams, seeds: Sequence[int], *, waits: bool = False) -> Columns:
+def indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], *, waits: bool = False) -> Columns:
     """Return a row for each lab and each of ``LEFT``, with ``OWED`` bits more than it may owe put into the lab.
 
     It happens when the second lot has ``left`` heartbeats left. ``blocked`` counts the actions above the threshold
@@ -167,7 +153,6 @@ def indebted(agent: Agent, params: LabParams, seeds: Sequence[int], *, waits: bo
     return joined([_indebted(agent, params, seeds, left=left, waits=waits) for left in LEFT])
 
 
-@batched
 def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: int, waits: bool) -> Columns:
     third_lot, threshold = 2 * params.assay.lot_heartbeats, params.debt.threshold
     due, owing = np.ones(len(seeds), np.bool_), np.zeros(len(seeds), np.bool_)
@@ -215,7 +200,7 @@ RECORDS: Mapping[str, Record] = {
 def make_table(play: Play, data: StudyData, smoke: bool) -> None:
     """Play and write the table, the job of a process."""
     lab, record = lab_of(play), RECORDS[play.record]
-    seeds = range(play.first_seed, play.first_seed + (24 if smoke else play.episodes))
+    seeds = np.arange(play.first_seed, play.first_seed + (24 if smoke else play.episodes))
     if play.arm is None:
         parts = [owned(record(script(play, lab), lab, seeds), play.script)]
     else:

@@ -12,14 +12,13 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from solvent.files import write_json
+from solvent.files import now, write_json
 from solvent.lab.settings import nearest
 from solvent_experiments import studies
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import Progress, new_console
 from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import BLUE, GREEN, GREY, RED, head, new_figure, save, styled
-from solvent_experiments.folder import now
 from solvent_experiments.run import Processes, run_experiment
 from solvent_experiments.statistics import NOTHING, Interval
 from solvent_experiments.studies.records import make_table
@@ -111,7 +110,7 @@ def _document(study: Study, data: StudyData, findings: Sequence[Finding], means:
     kept = ("solvent", "commit", "seeds", "finished")
     return {
         "command": f"solvent study run {data.name}{seeds} && solvent study show {data.name} --out docs/results/studies",
-        "finished": now(),
+        "finished": now().isoformat(timespec="seconds"),
         "title": study.title,
         "claim": study.claim,
         "verdict": verdict_on(findings),
