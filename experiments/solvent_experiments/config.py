@@ -216,17 +216,13 @@ def load_experiment(path: Path) -> Experiment:
     return experiment_of(read_yaml(path), path)
 
 
-def experiment_of(given: Mapping[str, Any], path: Path, *, seeds: Sequence[int] | None = None) -> Experiment:
-    """Return the complete experiment of what a file gives; ``seeds`` replace those of the file."""
-    if seeds is not None:
-        given = {**given, "seeds": list(seeds)}
+def experiment_of(given: Mapping[str, Any], path: Path) -> Experiment:
+    """Return the complete experiment of what a file gives; see ``load_experiment``."""
     try:
         experiment = Experiment.model_validate(given)
         require_runnable(experiment, path.parent)
-        train = {
-            name: _recipe(path, name, changes or {}, experiment.env)
-            for name, changes in experiment.train.items()
-        }
+        env, learners = experiment.env, experiment.train.items()
+        train = {name: _recipe(path, name, changes or {}, env) for name, changes in learners}
     except ValidationError as error:
         raise ConfigError(_problem(error), file=path) from None
     except ParamError as error:
@@ -247,11 +243,9 @@ def _problem(error: ValidationError) -> str:
 
 def require_runnable(experiment: Experiment, folder: Path) -> None:
     """Raise ParamError for what can't be run; its path is the key. Modules of agents may lie in ``folder``."""
-    lab = experiment.lab
-    if lab.gate.enabled:
-        from solvent.lab.words.measured import measured_for
+    from solvent.lab.words.measured import measured_for
 
-        measured_for(lab)  # fails for a lab whose sentences were not measured
+    measured_for(experiment.lab)  # fails for a lab whose sentences were not measured
     seeds, evaluated = experiment.seeds, experiment.evaluation.seeds
     if twice := next((seed for seed in seeds if seeds.count(seed) > 1), None):
         raise ParamError("seeds", f"got {twice} twice; allowed: distinct numbers")
@@ -301,19 +295,17 @@ def _recipe(path: Path, name: str, changes: Mapping[str, Any], env: str) -> dict
     return Recipe.from_mapping(recipe, path=key).to_mapping()
 
 
-def parse_seeds(text: str) -> tuple[int, ...]:
+def parse_seeds(text: str) -> list[int]:
     """Return the seeds in ``0,1,2``, ``0-4`` or a mix of both."""
     seeds: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*([0-9]{1,10})(?:-([0-9]{1,10}))?\s*", part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if first > last or last >= SEED_LIMIT or last - first >= MOST_SEEDS:
-            allowed = (
-                f"whole numbers from 0 and rising ranges of at most {MOST_SEEDS:,}, such as 0,1,2 or 0-4"
-            )
-            raise ConfigError(f"got {text!r:.80}; allowed: {allowed}", key="--seeds")
+            said = f"numbers and rising ranges of at most {MOST_SEEDS:,}, such as 0,1,2 or 0-4"
+            raise ConfigError(f"got {text!r:.80}; allowed: {said}", key="--seeds")
         seeds += range(first, last + 1)
-    return tuple(seeds)
+    return seeds
 
 
 def environment_params(env: str, changes: Mapping[str, Any] | None = None) -> LabParams:

@@ -90,7 +90,7 @@ class Progress:
     """Progress by label: bars on a terminal; elsewhere a line at once and every ten seconds; nothing if ``quiet``."""
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
-        from rich.progress import BarColumn, TextColumn
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
 
         self._console, self._quiet, self._bars = console, quiet, console.is_terminal and not quiet
@@ -98,6 +98,7 @@ class Progress:
             TextColumn("{task.fields[label]}", markup=False),
             BarColumn(bar_width=30),
             TextColumn("{task.fields[text]}", markup=False),
+            TimeRemainingColumn(),
         )
         self._shown = Bars(*columns, console=console, transient=True, disable=not self._bars)
         self._tasks: dict[str, Any] = {}
@@ -115,13 +116,13 @@ class Progress:
         if not self._quiet:
             self._console.print(text, highlight=False, soft_wrap=True)
 
-    def update(self, label: str, share: float, text: str, *, line: bool = True) -> None:
-        """Show that ``share`` (0 to 1) of a label's work is done; with ``line`` also where there is no terminal."""
+    def update(self, label: str, share: float, text: str) -> None:
+        """Show that ``share`` (0 to 1) of a label's work is done."""
         if self._bars:
             if label not in self._tasks:
                 self._tasks[label] = self._shown.add_task("", total=1.0, label=label, text=text)
             self._shown.update(self._tasks[label], completed=share, text=text)
-        elif line and time.monotonic() - self._told.get(label, float("-inf")) >= LINE_AFTER:
+        elif time.monotonic() - self._told.get(label, float("-inf")) >= LINE_AFTER:
             self._told[label] = time.monotonic()
             self.say(f"{label}: {text}")
 

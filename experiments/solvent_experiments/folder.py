@@ -13,7 +13,6 @@ written whole and then moved into place, and a unit's ``episodes.parquet`` comes
 
 from __future__ import annotations
 
-import datetime
 import functools
 import io
 import platform
@@ -22,6 +21,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -134,16 +134,16 @@ class RunFolder:
             raise ConfigError(said, file=self.root) from None
 
     def write_manifest(
-        self, experiment: Experiment, started: str, finished: str | None, seconds: float
+        self, experiment: Experiment, started: datetime, finished: datetime | None = None
     ) -> None:
         """Write what the results depend on besides the config: the command and the versions."""
         about = {
             "name": experiment.name,
             "env": experiment.env,
             "mark": experiment.mark,
-            "started": started,
-            "finished": finished,
-            "seconds": round(seconds, 1),
+            "started": started.isoformat(timespec="seconds"),
+            "finished": finished and finished.isoformat(timespec="seconds"),
+            "seconds": round(((finished or started) - started).total_seconds(), 1),
             "seeds": experiment.seeds,
             "agents": dict(zip(experiment.agent_names, experiment.agents, strict=True)),
             "command": shlex.join(["solvent", *sys.argv[1:]]),
@@ -154,11 +154,6 @@ class RunFolder:
             "packages": {name: _version(name) for name in PACKAGES},
         }
         write_json(self.manifest, about)
-
-
-def now() -> str:
-    """Return the time in UTC, as ISO 8601."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def _version(package: str) -> str | None:

@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from solvent.files import write_atomically, write_json
+from solvent.files import now, write_atomically, write_json
 from solvent_agents.agent import Agent
 from solvent_experiments.config import Experiment
 from solvent_experiments.console import Progress, new_console, span, suggest
@@ -35,7 +35,6 @@ from solvent_experiments.folder import (
     Unit,
     flatten,
     joined,
-    now,
     owned,
     read_parquet,
     write_parquet,
@@ -45,8 +44,6 @@ from solvent_experiments.summary import read_rows, result_tables, summary, write
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 REPORT_EVERY = 0.2
 """Seconds between reports."""
-PACE = {"training": 5e-5, "evaluation": 4e-3, "search": 0.4}
-"""Usual seconds per step of a training, episode of an evaluation, and episode of an agent that searches."""
 FIRST_FIGURE = "episode"
 
 
@@ -58,15 +55,8 @@ class BrokenRunError(RuntimeError):
     """Some units failed. The message has a line for each."""
 
 
-class Message(NamedTuple):
-    """A report on a unit: ``done`` of ``total`` steps or episodes of a stage."""
-
-    label: str
-    stage: str
-    done: int
-    total: int
-
-
+Message = tuple[str, float, str]
+"""A report on a unit: its label, the share of its stage that is done, and a line that says so."""
 Tell = Callable[[Message], None]
 Times = dict[str, float]
 
@@ -115,15 +105,15 @@ def run_experiment(
         if not left and folder.summary.exists() and folder.finished:
             shown.say(f"{root}: already finished; nothing to do")
             return folder
-        started, begun = now(), time.monotonic()
-        folder.write_manifest(experiment, started, None, 0.0)
+        started = now()
+        folder.write_manifest(experiment, started)
         if left:
             _compile(experiment)
             with contextlib.nullcontext(pool) if pool else Processes() as workers:
                 _execute(experiment, folder, left, workers, shown, stop)
         join(experiment, folder, units)
         _draw(folder, shown)
-        folder.write_manifest(experiment, started, now(), time.monotonic() - begun)
+        folder.write_manifest(experiment, started, now())
     return folder
 
 
@@ -170,15 +160,12 @@ def _execute(
     for _ in pool.messages():  # of an experiment before
         pass
     first, later = in_order(left, pool.jobs)
-    work, failures = Work(experiment, left), []
+    failures: list[str] = []
     running = {pool.submit(experiment, unit): unit for unit in first + later}
     while running:
         ended, _ = wait(running, timeout=REPORT_EVERY, return_when="FIRST_COMPLETED")
         for message in pool.messages():
-            work.hear(message)
-            said = f"{message.stage}, {message.done:,} of {message.total:,}"
-            shown.update(message.label, message.done / message.total, said, line=False)
-            shown.update("whole run", *work.told())
+            shown.update(*message)
         for future in ended:
             unit = running.pop(future)
             try:
@@ -189,9 +176,10 @@ def _execute(
                 failures.append(f"{unit.label}: {type(error).__name__}: {error} (details: {unit.error})")
             else:
                 if times is not None:
-                    work.end(unit)
                     taken = (f"{stage} in {span(seconds)}" for stage, seconds in times.items())
                     shown.end(unit.label, ", ".join(taken))
+        finished = sum(unit.episodes.exists() for unit in left)
+        shown.update("whole run", finished / len(left), f"{finished} of {len(left)} agents")
         if stop.is_set():
             pool.stop()
             running = {future: unit for future, unit in running.items() if not future.cancel()}
@@ -214,41 +202,6 @@ def _draw_first(experiment: Experiment, folder: RunFolder, shown: Progress) -> N
         shown.say(f"first figure, while the others run: {path}")
     except Exception as error:  # an early figure must not stop the trainings
         shown.say(f"no first figure: {error}")
-
-
-class Work:
-    """How much of a run's work is done, measured in the seconds that it usually takes."""
-
-    def __init__(self, experiment: Experiment, units: Sequence[Unit]) -> None:
-        self._begun, self._units, self._ended = time.monotonic(), len(units), 0
-        self._usual: dict[tuple[str, str], float] = {}
-        self._share: dict[tuple[str, str], float] = {}
-        evaluation = experiment.evaluation
-        for unit in units:
-            kind, episodes = "evaluation", evaluation.episodes
-            if searches(unit):
-                kind, episodes = "search", min(episodes, evaluation.slow_episodes)
-            self._usual[unit.label, "evaluation"] = PACE[kind] * episodes
-            if unit.seed is not None:
-                steps = int((experiment.train[unit.agent] or {})["n_timesteps"])
-                self._usual[unit.label, "training"] = PACE["training"] * steps
-
-    def hear(self, message: Message) -> None:
-        self._share[message.label, message.stage] = message.done / message.total
-
-    def end(self, unit: Unit) -> None:
-        """Count a unit as done."""
-        self._ended += 1
-        self._share |= {key: 1.0 for key in self._usual if key[0] == unit.label}
-
-    def told(self) -> tuple[float, str]:
-        """Return the share that is done, and a line with it and the time left at the pace so far."""
-        done = sum(share * self._usual.get(key, 0.0) for key, share in self._share.items())
-        share = done / sum(self._usual.values())
-        said = f"{self._ended} of {self._units} agents, {share:.0%} of the work"
-        if share:
-            said += f", about {span((time.monotonic() - self._begun) * (1 / share - 1))} left"
-        return share, said
 
 
 @contextlib.contextmanager
@@ -285,7 +238,7 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
             times[stage] = time.perf_counter() - begun
             if done == total or times[stage] - last >= REPORT_EVERY:
                 last = times[stage]
-                tell(Message(unit.label, stage, done, total))
+                tell((unit.label, done / total, f"{stage}, {done:,} of {total:,}"))
 
         return on_progress
 

@@ -39,9 +39,7 @@ INCHES = 1.7
 Results = Mapping[str, Sequence[Row]]
 
 
-def load_sweep(
-    given: Mapping[str, Any], path: Path, seeds: Sequence[int] | None = None
-) -> dict[str, Experiment]:
+def load_sweep(given: Mapping[str, Any], path: Path) -> dict[str, Experiment]:
     """Return the experiment of each combination of a config's ``sweep`` by its label, such as ``debt.threshold=1.0``.
 
     ``given`` is what the file ``path`` holds.
@@ -63,7 +61,7 @@ def load_sweep(
         label = ", ".join(f"{key}={_shown(value)}" for key, value in chosen.items())
         name = f"{fixed.get('name')}-{folder_name(label)}"[:100]
         changed = {**fixed, "name": name, "params": _changed(fixed.get("params") or {}, chosen, path)}
-        found[label] = experiment_of(changed, path, seeds=seeds)
+        found[label] = experiment_of(changed, path)
     return found
 
 

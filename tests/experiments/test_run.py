@@ -13,7 +13,7 @@ import yaml
 
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, load_experiment
 from solvent_experiments.folder import NO_SEED, RunFolder, differences, read_parquet
-from solvent_experiments.run import BrokenRunError, Message, Work, in_order, run_experiment
+from solvent_experiments.run import BrokenRunError, in_order, run_experiment
 from tests.commands import Launch, call
 from tests.runs import CONFIGS, SMOKE, Runs, lines_of, results
 
@@ -183,20 +183,3 @@ def test_first_come_as_many_trainings_as_run_at_a_time() -> None:
     first, later = in_order(units, 2)
     assert [unit.label for unit in first] == ["ppo seed 0", "ppo seed 1", "honest", "random"]
     assert [unit.label for unit in later] == ["ppo seed 2", "planner"]
-
-
-def test_work_is_weighted_by_the_time_that_it_takes() -> None:
-    """Three trainings, each of many times the episodes' work: half of the first two is a third of the run."""
-    recipe = {"algorithm": "PPO", "n_timesteps": 100_000, "n_envs": 2}
-    experiment = Experiment(name="x", train={"p": recipe}, seeds=[0, 1, 2], evaluation=Evaluation(episodes=1))
-    units = RunFolder(Path("x")).units(experiment)
-    work = Work(experiment, units)
-    assert "left" not in work.told()[1]
-    for unit in units[:2]:
-        work.hear(Message(unit.label, "training", 50_000, 100_000))
-    share, said = work.told()
-    assert share == pytest.approx(1 / 3, abs=0.01)
-    assert said == "0 of 3 agents, 33% of the work, about 0:00:00 left"
-    for unit in units:
-        work.end(unit)
-    assert "3 of 3 agents, 100%" in work.told()[1]

@@ -104,15 +104,13 @@ def rows(axes: Axes, names: Sequence[str]) -> None:
 def stacked(axes: Axes, names: Sequence[str], counts: Mapping[str, Sequence[float]], *, shares: bool) -> None:
     """Draw a bar for each name with parts by colour, the first at the top; ``shares`` scales each bar to 1."""
     table = np.array(list(counts.values()), np.float64)
-    totals = table.sum(axis=0)
-    for place, total in enumerate(totals):
-        parts = table[:, place] / total if shares and total else table[:, place]
-        left = 0.0
-        for colour, part in zip(counts, parts, strict=True):
-            axes.barh(len(names) - 1 - place, part, 0.68, left, color=colour, ec="white", lw=0.5)
-            left += part
-        if shares and not total:
-            axes.text(0.01, len(names) - 1 - place, "none", va="center", color=GREY)
+    totals, places = table.sum(axis=0), np.arange(len(names))[::-1]
+    if shares:
+        table = table / np.where(totals > 0, totals, 1)
+        for place in places[totals == 0]:
+            axes.text(0.01, place, "none", va="center", color=GREY)
+    for colour, part, end in zip(counts, table, table.cumsum(axis=0), strict=True):
+        axes.barh(places, part, 0.68, end - part, color=colour, ec="white", lw=0.5)
     rows(axes, names)
 
 
