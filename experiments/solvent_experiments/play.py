@@ -46,11 +46,10 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
         start_labs(chooser, [seed])
     try:
         while game.summary is None:
-            if chooser is None:
-                game.act(game.ask())
-            else:
-                game.act(game.choice_of(chooser))
-                time.sleep(delay)
+            action = game.ask() if chooser is None else game.choice_of(chooser)
+            if action is not None:
+                game.act(action)
+            time.sleep(0 if chooser is None else delay)
     except Left:
         lab = game.env.batch.labs[0]
         console.print(
@@ -119,14 +118,8 @@ class Game:
 
     # -- choosing
 
-    def ask(self) -> int:
-        """Return the action that the player chooses; raise Left if the player leaves."""
-        while (action := self._chosen()) is None:
-            pass
-        return action
-
-    def _chosen(self) -> int | None:
-        """Return the action of the player's words; None, and say why, if it is not clear."""
+    def ask(self) -> int | None:
+        """Return the action that the player chooses, None if it is not clear; raise Left if the player leaves."""
         words: list[str] = []
         rows = np.arange(len(self.env.actions))
         for column in ("verb", "compound", "claim", "confidence"):

@@ -44,7 +44,6 @@ from solvent_experiments.summary import read_rows, result_tables, summary, write
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 REPORT_EVERY = 0.2
 """Seconds between reports."""
-FIRST_FIGURE = "episode"
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error
@@ -137,18 +136,14 @@ def one_thread_each() -> None:
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
 
 
-def searches(unit: Unit) -> bool:
-    """Return whether a unit's agent searches before it acts, and so plays fewer episodes."""
-    from solvent_agents import PLAYERS
-
-    return unit.seed is None and hasattr(PLAYERS.get(unit.agent), "labs_at_once")
-
-
 def in_order(left: Sequence[Unit], jobs: int) -> tuple[list[Unit], list[Unit]]:
     """Return the units to begin with, as many trainings as run at a time and the quick scripts, and the others."""
+    from solvent_agents import PLAYERS
+
     learners = [unit for unit in left if unit.seed is not None]
-    slow = [unit for unit in left if searches(unit)]
-    quick = [unit for unit in left if unit.seed is None and unit not in slow]
+    others = [unit for unit in left if unit not in learners]
+    slow = [unit for unit in others if hasattr(PLAYERS.get(unit.agent), "labs_at_once")]  # they search
+    quick = [unit for unit in others if unit not in slow]
     return learners[:jobs] + quick, learners[jobs:] + slow
 
 
@@ -198,7 +193,7 @@ def _draw_first(experiment: Experiment, folder: RunFolder, shown: Progress) -> N
 
     try:
         join(experiment, folder, [unit for unit in folder.units(experiment) if unit.episodes.exists()])
-        (path,) = draw(folder, [FIRST_FIGURE])
+        (path,) = draw(folder, ["episode"])
         shown.say(f"first figure, while the others run: {path}")
     except Exception as error:  # an early figure must not stop the trainings
         shown.say(f"no first figure: {error}")
@@ -247,12 +242,9 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
     if not trained and not _train(experiment, unit, teller("training"), should_stop):
         return None
     agent, beside = _agent(experiment, unit)
+    told = teller("evaluation")
     evaluated = evaluate(
-        agent,
-        experiment.lab,
-        experiment.evaluation,
-        on_progress=teller("evaluation"),
-        should_stop=should_stop,
+        agent, experiment.lab, experiment.evaluation, on_progress=told, should_stop=should_stop
     )
     if evaluated is None:
         return None

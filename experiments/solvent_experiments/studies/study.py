@@ -104,9 +104,6 @@ class Compare:
     """A number of a study: a column of ``of``, less ``times`` that of ``to``, plus ``plus``.
 
     Attributes:
-        name: measure and subject.
-        unit: the number's unit.
-        of: the source.
         column: the column that is averaged; with ``over``, its sum is divided by that of the other column.
         to: the source to compare with, if any.
         expected: the sign that the claim expects; 0 outside the claim.
@@ -178,7 +175,6 @@ class Study:
     """A study.
 
     Attributes:
-        title: what it is about.
         claim: one sentence that can be wrong.
         compares: the numbers that decide.
         rows: sources by label, and the columns of their means, for the table.
@@ -223,15 +219,14 @@ class StudyData:
         """Return the run of an arm, which all studies share."""
         return RunFolder(self.runs / "arms" / arm.name)
 
-    def table(self, play: Play) -> Path:
-        return self.runs / self.name / f"{play.name}.parquet"
+    def table(self, source: Source, training: bool = False) -> Path:
+        """Return where the episodes of an arm's evaluation or training are, or the table of a play."""
+        if isinstance(source, Play):
+            return self.runs / self.name / f"{source.name}.parquet"
+        return self.folder(source).training if training else self.folder(source).episodes
 
     def columns(self, source: Source, training: bool = False) -> Columns:
-        """Return the episodes of an arm's evaluation or training, or the table of a play."""
-        if isinstance(source, Play):
-            path = self.table(source)
-        else:
-            path = self.folder(source).training if training else self.folder(source).episodes
+        path = self.table(source, training)
         if not path.exists():
             raise ConfigError(f"not there yet; allowed: after `solvent study run {self.name}`", file=path)
         return _read(path)
