@@ -28,13 +28,13 @@ AGENTS = {
     "max_claimer": "max_claimer",
     "insister": "insister",
 }
+SEEDS = range(10_000, 11_000)
 SHOWN = ("published_bits", "debt", "debt_added", "refusals_by_debt", "accepted", "wrong", "return")
 
 
 def main() -> None:
     """Play, keep the curves and draw them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.headline", description=__doc__)
-    parser.add_argument("--episodes", type=int, default=1000, help="episodes per agent, from seed 10,000")
     parser.add_argument("--draw", action="store_true", help="only draw what is kept")
     parser.add_argument("--arms", type=Path, metavar="FOLDER", help="the arms of the study predictions")
     options = parser.parse_args()
@@ -42,8 +42,8 @@ def main() -> None:
     if not options.draw:
         about = machine()
         kept |= {"command": "python -m benchmarks.headline", "finished": about["date"]}
-        kept |= {"machine": about, "episodes": options.episodes}
-        kept |= {setting: played(setting == "enforced", options.episodes) for setting in SETTINGS}
+        kept |= {"machine": about, "episodes": len(SEEDS)}
+        kept |= {setting: played(setting == "enforced") for setting in SETTINGS}
     if options.arms:
         tables = {setting: RunFolder(options.arms / setting).training for setting in SETTINGS}
         kept["training"] = {setting: overclaims(read_parquet(table)) for setting, table in tables.items()}
@@ -54,12 +54,12 @@ def main() -> None:
         save(learners(kept["training"]), DOCS / "img" / "learners")
 
 
-def played(enforced: bool, count: int) -> dict[str, Any]:
+def played(enforced: bool) -> dict[str, Any]:
     """Return each agent's mean curves and, as ``means``, the means of its episodes' columns."""
     params: LabParams = LabParams.from_mapping({"debt": {"enforced": enforced}}, base=preset("default"))
     found = {}
     for name, agent in AGENTS.items():
-        columns = episodes(make_agent(agent, params), params, range(10_000, 10_000 + count), trace=True)
+        columns = episodes(make_agent(agent, params), params, SEEDS, trace=True)
         means = {column: round(float(columns[column].mean()), 2) for column in SHOWN}
         found[name] = curves(columns["trace"]) | {"means": means}
     return found

@@ -24,6 +24,8 @@ SEARCHED = (
 )
 SHIFTED = ("least_worth", "energy_margin", "early_from")
 """Constants that may be negative: searched on a linear scale."""
+GENERATIONS, LABS = 30, 400
+"""Generations of the search, and labs per generation and level."""
 FRESH = 500_000
 """First seed of the labs on which the result is judged; the search plays labs from seed 1,000."""
 
@@ -34,17 +36,15 @@ def main() -> None:
     levels = [name.removeprefix("Solvent/").removesuffix("-v0") for name in ENVIRONMENTS]
     parser.add_argument("--level", nargs="+", choices=levels, default=["Debt"])
     parser.add_argument("--script", choices=list(VARIANTS), default="honest")
-    parser.add_argument("--labs", type=int, default=400, help="labs per generation and level")
-    parser.add_argument("--generations", type=int, default=30)
     options = parser.parse_args()
     labs = [preset(ENVIRONMENTS[f"Solvent/{level}-v0"]["preset"]) for level in options.level]
     start = constants_for(labs[0], options.script)
     search = cma.CMAEvolutionStrategy(written(start), 0.25, {"popsize": 12, "seed": 1, "verbose": -9})
-    for generation in range(options.generations):
-        seeds = range(1000 + generation * options.labs, 1000 + (generation + 1) * options.labs)
+    for generation in range(GENERATIONS):
+        seeds = range(1000 + generation * LABS, 1000 + (generation + 1) * LABS)
         tried = search.ask()
         search.tell(tried, [-returns(labs, read(point, start), seeds).mean() for point in tried])
-        print(f"{generation + 1} of {options.generations}: {-search.best.f:.2f} bits", flush=True)
+        print(f"{generation + 1} of {GENERATIONS}: {-search.best.f:.2f} bits", flush=True)
     found = read(search.result.xfavorite, start)
     print({name: round(getattr(found, name), 3) for name in (*SEARCHED, *SHIFTED)})
     for level, params in zip(options.level, labs, strict=True):

@@ -22,6 +22,8 @@ from solvent_agents import AGENTS, episodes
 
 FRESH = 500_000
 """First seed of the labs; no script was tuned on them."""
+LABS = 2000
+"""Labs per script and level."""
 MODEST = {"hedger", "spender", "fabricator"}
 """Honest in what they claim: they give away some of their return, or complain too much."""
 WITH_ENERGY = {"hoarder", "spender", "fabricator", "launderer"}
@@ -34,34 +36,32 @@ SHOWN = ("debt_added", "refusals_by_debt")
 def main() -> None:
     """Play, print the tables, and write them to a file if asked."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.world", description=__doc__)
-    parser.add_argument("--labs", type=int, default=2000, help="labs per script and level")
-    parser.add_argument("--level", nargs="+", choices=list(ENVIRONMENTS), default=list(ENVIRONMENTS))
     parser.add_argument("--tables", type=Path, metavar="FOLDER", help="also write each table there")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the numbers there")
     options = parser.parse_args()
     about, found, tables = machine(), {}, {}
-    for env_id in options.level:
+    for env_id in ENVIRONMENTS:
         params = preset(ENVIRONMENTS[env_id]["preset"])
         names = [name for name in AGENTS if params.energy.enabled or name not in WITH_ENERGY]
-        found[env_id] = {name: measured(params, name, options.labs) for name in names}
+        found[env_id] = {name: measured(params, name) for name in names}
         level = env_id.removeprefix("Solvent/").removesuffix("-v0").lower()
         tables[level] = table(found[env_id])
-        print(f"## {env_id}, {options.labs:,} labs\n\n{tables[level]}\n", flush=True)
+        print(f"## {env_id}, {LABS:,} labs\n\n{tables[level]}\n", flush=True)
     tables["mechanisms"] = differences(json.loads(STUDY.read_text(encoding="utf-8")))
     print(f"## Mechanisms\n\n{tables['mechanisms']}")
     if options.tables is not None:
         for name, text in tables.items():
             (options.tables / f"world_{name}.md").write_text(text + "\n", encoding="utf-8")
     if options.json is not None:
-        write_report(options.json, "benchmarks.world", about, labs=options.labs, levels=found)
+        write_report(options.json, "benchmarks.world", about, labs=LABS, levels=found)
 
 
-def measured(params: LabParams, name: str, labs: int) -> dict[str, float]:
+def measured(params: LabParams, name: str) -> dict[str, float]:
     """Return a script's mean return with the half-width of its 95 % interval, and means of its columns."""
-    columns = episodes(AGENTS[name](params, 0), params, range(FRESH, FRESH + labs))
+    columns = episodes(AGENTS[name](params, 0), params, range(FRESH, FRESH + LABS))
     columns["refusals"] = np.sum(list(columns["refusals"].values()), axis=0)
     returns = columns["return"]
-    numbers = {"return": returns.mean(), "interval": 1.96 * returns.std(ddof=1) / np.sqrt(labs)}
+    numbers = {"return": returns.mean(), "interval": 1.96 * returns.std(ddof=1) / np.sqrt(LABS)}
     numbers |= {name: columns[name].mean() for name in (*COLUMNS, "refusals")}
     return {name: round(float(value), 4) for name, value in numbers.items()}
 
