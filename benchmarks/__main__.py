@@ -12,16 +12,14 @@ in alternation: a busy minute slows all of them, and ratios hold. The fastest tu
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import resource
-import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,8 +27,7 @@ import gymnasium
 import numpy as np
 
 import solvent
-from benchmarks.machine import machine
-from solvent.files import write_json
+from benchmarks.machine import machine, markdown, write_report
 
 ROOT = Path(__file__).resolve().parent.parent
 LEVELS = [env_id for env_id in solvent.ENVIRONMENTS if "Tiny" not in env_id]
@@ -50,6 +47,12 @@ class Row(NamedTuple):
     value: float
     unit: str
     typical: float | None = None
+
+    def cells(self) -> tuple[str, str, str]:
+        """Return the row of the table."""
+        digits = 0 if self.value >= 100 else 1
+        typical = "" if self.typical is None else f" ({self.typical:,.{digits}f})"
+        return self.what, f"{self.value:,.{digits}f}{typical}", self.unit
 
 
 class Case:
@@ -141,57 +144,54 @@ def start_up() -> Iterator[Row]:
 def learning() -> Iterator[Row]:
     """Train PPO until it earns on validation labs what the honest script does, by its recipe and by that of 0.2.0."""
     from solvent_agents import AGENTS, episodes
-    from solvent_agents.learning.learned import VALIDATION, train
-    from solvent_agents.learning.recipe import Recipe
+    from solvent_agents.learning.learned import VALIDATION
     from solvent_experiments.config import experiment_of
 
     params = solvent.preset("default")
     honest = episodes(AGENTS["honest"](params, 0), params, VALIDATION)["return"].mean()
-    given = {"name": "x", "train": {"now": {"recipe": "ppo"}, "0.2.0": {"recipe": "ppo", **LARGE}}}
-    found: dict[str, list[tuple[float, int]]] = {}
-    for seed, (name, mapping) in itertools.product(
-        range(3), experiment_of(given, ROOT / "x.yaml").train.items()
-    ):
-        passed = found.setdefault(name, [])
-        begun, before = time.process_time(), len(passed)
-
-        def hear(steps: int, earned: float, begun: float = begun, passed: list[Any] = passed) -> None:
-            if earned >= honest:
-                passed.append((time.process_time() - begun, steps))
-
-        with tempfile.TemporaryDirectory() as folder:
-            train(
-                Recipe.from_mapping({**(mapping or {}), "evaluate_every": 50_000}), params, seed=seed,
-                folder=Path(folder), track=None, on_validation=hear,
-                should_stop=lambda passed=passed, before=before: len(passed) > before,
-            )  # fmt: skip
-    for name, passed in found.items():
+    often = {"recipe": "ppo", "evaluate_every": 50_000}
+    given = {"name": "x", "train": {"now": often, "0.2.0": {**often, **LARGE}}}
+    for name, recipe in experiment_of(given, ROOT / "x.yaml").train.items():
+        passed = [found for seed in range(3) for found in trained_until(honest, recipe or {}, seed)]
         said = f"PPO to the honest return on Debt, recipe of {name}"
         if len(passed) == 3:
-            taken, steps = statistics.median(t for t, _ in passed), statistics.median(s for _, s in passed)
+            taken, steps = (statistics.median(numbers) for numbers in zip(*passed, strict=True))
             yield Row(f"{said}, median of 3 seeds", steps, "steps")
             yield Row(f"{said}, validation included", taken, "s of processor")
         else:
             yield Row(f"{said}: seeds of 3 that came there", len(passed), "seeds")
 
 
+def trained_until(earned: float, recipe: Mapping[str, Any], seed: int) -> list[tuple[float, int]]:
+    """Return the processor time and the steps until a policy earns so much; nothing if it never does."""
+    from solvent_agents.learning.learned import train
+    from solvent_agents.learning.recipe import Recipe
+
+    begun, passed = time.process_time(), list[tuple[float, int]]()
+
+    def hear(steps: int, mean: float) -> None:
+        if mean >= earned:
+            passed.append((time.process_time() - begun, steps))
+
+    with tempfile.TemporaryDirectory() as folder:
+        train(
+            Recipe.from_mapping(recipe), solvent.preset("default"), seed=seed, folder=Path(folder), track=None,
+            on_validation=hear, should_stop=lambda: bool(passed),
+        )  # fmt: skip
+    return passed[:1]
+
+
 def quickstart() -> Iterator[Row]:
     """Time the quickstart in its own folder."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable,
-            "-m",
-            "solvent_experiments",
-            "run",
-            str(ROOT / "configs" / "quickstart.yaml"),
-        ]
-        start = time.perf_counter()
-        taken = processor_time([*command, "--out", f"{folder}/run"])
+        config, start = str(ROOT / "configs" / "quickstart.yaml"), time.perf_counter()
+        run = [sys.executable, "-m", "solvent_experiments", "run", config, "--out", f"{folder}/run"]
+        taken = processor_time(run)
         yield Row("quickstart", taken, "s of processor")
         yield Row("quickstart, all cores", time.perf_counter() - start, "s")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Measure, print the table, and keep it if asked."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -200,28 +200,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--tables", type=Path, metavar="FOLDER", help="also write the table there")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the numbers there")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     here = machine()
     print(", ".join(f"{key} {value}" for key, value in here.items()), "\nmeasuring ...", flush=True)
     rows = [*(steps(5, 0.02) if options.quick else steps(60, 0.05)), *scripts(), *verdicts(), *start_up()]
     rows += [*(learning() if options.learning else ()), *(quickstart() if options.quickstart else ())]
-    print(table(rows))
+    table = markdown([("what", "fastest turn (median)", "unit"), *(row.cells() for row in rows)])
+    print(table)
     if options.tables is not None:
-        (options.tables / "benchmarks.md").write_text(table(rows) + "\n", encoding="utf-8")
+        (options.tables / "benchmarks.md").write_text(table + "\n", encoding="utf-8")
     if options.json is not None:
-        command = shlex.join(["python", "-m", "benchmarks", *(arguments or sys.argv[1:])])
-        about = {"command": command, "finished": here["date"], "machine": here}
-        write_json(options.json, about | {"rows": [row._asdict() for row in rows]})
-
-
-def table(rows: Sequence[Row]) -> str:
-    """Return the rows as Markdown."""
-    lines = ["| what | fastest turn (median) | unit |", "|---|---:|---|"]
-    for row in rows:
-        digits = 0 if row.value >= 100 else 1
-        typical = "" if row.typical is None else f" ({row.typical:,.{digits}f})"
-        lines.append(f"| {row.what} | {row.value:,.{digits}f}{typical} | {row.unit} |")
-    return "\n".join(lines)
+        write_report(options.json, "benchmarks", here, rows=[row._asdict() for row in rows])
 
 
 if __name__ == "__main__":

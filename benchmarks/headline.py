@@ -14,60 +14,55 @@ from typing import Any
 
 from benchmarks.machine import machine
 from solvent import LabParams, preset
-from solvent_agents import PLAYERS, episodes
-from solvent_agents.learning.learned import LearnedAgent
-from solvent_agents.learning.shipped import shipped_policy
+from solvent_agents import episodes
+from solvent_experiments.config import make_agent
 from solvent_experiments.figures.headline import SETTINGS, curves, headline, learners, overclaims
 from solvent_experiments.figures.style import save, styled
 from solvent_experiments.folder import RunFolder, read_parquet
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 KEPT = DOCS / "results" / "headline.json"
-AGENTS = ("ppo", "honest", "max_claimer", "insister")
+AGENTS = {
+    "ppo": "ppo:Solvent/Debt-v0",
+    "honest": "honest",
+    "max_claimer": "max_claimer",
+    "insister": "insister",
+}
+SEEDS = range(10_000, 11_000)
 SHOWN = ("published_bits", "debt", "debt_added", "refusals_by_debt", "accepted", "wrong", "return")
 
 
 def main() -> None:
     """Play, keep the curves and draw them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.headline", description=__doc__)
-    parser.add_argument("--episodes", type=int, default=1000, help="episodes per agent, from seed 10,000")
     parser.add_argument("--draw", action="store_true", help="only draw what is kept")
     parser.add_argument("--arms", type=Path, metavar="FOLDER", help="the arms of the study predictions")
     options = parser.parse_args()
-    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
     if not options.draw:
         about = machine()
         kept |= {"command": "python -m benchmarks.headline", "finished": about["date"]}
-        kept |= {"machine": about, "episodes": options.episodes}
-        kept |= {setting: played(setting == "enforced", options.episodes) for setting in SETTINGS}
+        kept |= {"machine": about, "episodes": len(SEEDS)}
+        kept |= {setting: played(setting == "enforced") for setting in SETTINGS}
     if options.arms:
         tables = {setting: RunFolder(options.arms / setting).training for setting in SETTINGS}
         kept["training"] = {setting: overclaims(read_parquet(table)) for setting, table in tables.items()}
     KEPT.write_text(json.dumps(kept) + "\n", encoding="utf-8")
-    draw(kept, DOCS / "img")
+    with styled():
+        figure = headline({setting: kept[setting] for setting in SETTINGS}, preset("default").debt.threshold)
+        save(figure, DOCS / "img" / "headline")
+        save(learners(kept["training"]), DOCS / "img" / "learners")
 
 
-def played(enforced: bool, count: int) -> dict[str, Any]:
+def played(enforced: bool) -> dict[str, Any]:
     """Return each agent's mean curves and, as ``means``, the means of its episodes' columns."""
     params: LabParams = LabParams.from_mapping({"debt": {"enforced": enforced}}, base=preset("default"))
     found = {}
-    for name in AGENTS:
-        learned = LearnedAgent.load(shipped_policy("ppo:Solvent/Debt-v0"), params) if name == "ppo" else None
-        columns = episodes(
-            learned or PLAYERS[name](params, 0), params, range(10_000, 10_000 + count), trace=True
-        )
+    for name, agent in AGENTS.items():
+        columns = episodes(make_agent(agent, params), params, SEEDS, trace=True)
         means = {column: round(float(columns[column].mean()), 2) for column in SHOWN}
         found[name] = curves(columns["trace"]) | {"means": means}
     return found
-
-
-def draw(kept: dict[str, Any], folder: Path) -> None:
-    """Write the figures of what is kept."""
-    with styled():
-        figure = headline({setting: kept[setting] for setting in SETTINGS}, preset("default").debt.threshold)
-        save(figure, folder / "headline")
-        if "training" in kept:
-            save(learners(kept["training"]), folder / "learners")
 
 
 if __name__ == "__main__":

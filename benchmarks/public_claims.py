@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from benchmarks.machine import machine
+from benchmarks.machine import machine, write_report
 from solvent.gate import FIXED, SentenceEmbedder, evaluate_text
 from solvent.gate.calibration import measured, percentile_thresholds
 from solvent.gate.checks import run_checks
@@ -39,14 +38,13 @@ RESAMPLES = 500
 Floats = NDArray[np.float64]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Measure the sets, and write what was found."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.public_claims", description=__doc__)
     parser.add_argument("data", type=Path, help="folder of the sets")
     parser.add_argument("--out", type=Path, required=True, help="JSON file to write")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     about, embedder = machine(), SentenceEmbedder()
-    command = shlex.join(["python", "-m", "benchmarks.public_claims", "DATA", "--out", str(options.out)])
     sets: dict[str, Any] = {}
     gaps: dict[str, Floats] = {}
     for folder, name in SETS.items():
@@ -62,8 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for found in sets.values():
         accepted = {name: float((gap <= found["thresholds"]["P10"]).mean()) for name, gap in gaps.items()}
         found["accepted up to its P10"] = accepted
-    report = {"command": command, "finished": about["date"], "machine": about, "sets": sets}
-    options.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    write_report(options.out, "benchmarks.public_claims", about, sets=sets)
 
 
 def separations(samples: Sequence[Sample], embedder: SentenceEmbedder) -> dict[str, Any]:

@@ -20,16 +20,12 @@ from solvent_agents.rollout import episodes
 from solvent_agents.scripts.honest import VARIANTS, Constants, Script, constants_for
 
 SEARCHED = (
-    "licence_worth",
-    "debt_worth",
-    "well_price",
-    "usual_wells",
-    "scarcity",
-    "repay_worth",
-    "learn_worth",
+    *("licence_worth", "debt_worth", "well_price", "usual_wells", "scarcity", "repay_worth", "learn_worth"),
 )
 SHIFTED = ("least_worth", "energy_margin", "early_from")
 """Constants that may be negative: searched on a linear scale."""
+GENERATIONS, LABS = 30, 400
+"""Generations of the search, and labs per generation and level."""
 FRESH = 500_000
 """First seed of the labs on which the result is judged; the search plays labs from seed 1,000."""
 
@@ -40,24 +36,20 @@ def main() -> None:
     levels = [name.removeprefix("Solvent/").removesuffix("-v0") for name in ENVIRONMENTS]
     parser.add_argument("--level", nargs="+", choices=levels, default=["Debt"])
     parser.add_argument("--script", choices=list(VARIANTS), default="honest")
-    parser.add_argument("--labs", type=int, default=400, help="labs per generation and level")
-    parser.add_argument("--generations", type=int, default=30)
     options = parser.parse_args()
     labs = [preset(ENVIRONMENTS[f"Solvent/{level}-v0"]["preset"]) for level in options.level]
     start = constants_for(labs[0], options.script)
     search = cma.CMAEvolutionStrategy(written(start), 0.25, {"popsize": 12, "seed": 1, "verbose": -9})
-    for generation in range(options.generations):
-        seeds = range(1000 + generation * options.labs, 1000 + (generation + 1) * options.labs)
+    for generation in range(GENERATIONS):
+        seeds = range(1000 + generation * LABS, 1000 + (generation + 1) * LABS)
         tried = search.ask()
-        search.tell(tried, [-mean_return(labs, read(point, start), seeds) for point in tried])
-        print(f"{generation + 1} of {options.generations}: {-search.best.f:.2f} bits", flush=True)
+        search.tell(tried, [-returns(labs, read(point, start), seeds).mean() for point in tried])
+        print(f"{generation + 1} of {GENERATIONS}: {-search.best.f:.2f} bits", flush=True)
     found = read(search.result.xfavorite, start)
     print({name: round(getattr(found, name), 3) for name in (*SEARCHED, *SHIFTED)})
     for level, params in zip(options.level, labs, strict=True):
-        columns = [
-            returns(params, each, range(FRESH, FRESH + 2000))
-            for each in (constants_for(params), start, found)
-        ]
+        each = (constants_for(params), start, found)
+        columns = [returns([params], constants, range(FRESH, FRESH + 2000)) for constants in each]
         honest, before, after = (f"{c.mean():.2f} ± {1.96 * c.std() / len(c) ** 0.5:.2f}" for c in columns)
         print(f"{level}: honest {honest}, {options.script} before {before}, found {after}")
 
@@ -71,19 +63,12 @@ def written(constants: Constants) -> list[float]:
 def read(point: Sequence[float], start: Constants) -> Constants:
     """Return the constants of a point."""
     values = [*np.exp(point[: len(SEARCHED)]), *point[len(SEARCHED) :]]
-    names = (*SEARCHED, *SHIFTED)
-    return dataclasses.replace(start, **{name: float(v) for name, v in zip(names, values, strict=True)})
+    return dataclasses.replace(start, **dict(zip((*SEARCHED, *SHIFTED), map(float, values), strict=True)))
 
 
-def returns(params: LabParams, constants: Constants, seeds: Sequence[int]) -> np.ndarray:
-    """Return the returns of a script with these constants, bits."""
-    column: np.ndarray = episodes(Script(params, constants=constants), params, seeds)["return"]
-    return column
-
-
-def mean_return(labs: Sequence[LabParams], constants: Constants, seeds: Sequence[int]) -> float:
-    """Return the mean return over all levels, bits."""
-    return float(np.mean([returns(params, constants, seeds).mean() for params in labs]))
+def returns(labs: Sequence[LabParams], constants: Constants, seeds: Sequence[int]) -> np.ndarray:
+    """Return the returns of a script with these constants on all levels, bits."""
+    return np.concatenate([episodes(Script(lab, constants=constants), lab, seeds)["return"] for lab in labs])
 
 
 if __name__ == "__main__":

@@ -10,25 +10,25 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import machine
+from benchmarks.machine import machine, markdown, write_report
 from solvent.lab.params import LabParams, preset
 from solvent.lab.registration import ENVIRONMENTS
 from solvent_agents import AGENTS, episodes
 
 FRESH = 500_000
 """First seed of the labs; no script was tuned on them."""
+LABS = 2000
+"""Labs per script and level."""
 MODEST = {"hedger", "spender", "fabricator"}
 """Honest in what they claim: they give away some of their return, or complain too much."""
 WITH_ENERGY = {"hoarder", "spender", "fabricator", "launderer"}
 """Attack the energy, and are played where acting costs some."""
-RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
+STUDY = Path(__file__).resolve().parent.parent / "docs" / "results" / "studies" / "world.json"
 COLUMNS = ("accepted", "wrong", "debt_added", "calibrations", "refusals_by_debt")
 SHOWN = ("debt_added", "refusals_by_debt")
 
@@ -36,39 +36,32 @@ SHOWN = ("debt_added", "refusals_by_debt")
 def main() -> None:
     """Play, print the tables, and write them to a file if asked."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.world", description=__doc__)
-    parser.add_argument("--labs", type=int, default=2000, help="labs per script and level")
-    parser.add_argument("--level", nargs="+", choices=list(ENVIRONMENTS), default=list(ENVIRONMENTS))
     parser.add_argument("--tables", type=Path, metavar="FOLDER", help="also write each table there")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the numbers there")
     options = parser.parse_args()
-    found = {}
-    for env_id in options.level:
+    about, found, tables = machine(), {}, {}
+    for env_id in ENVIRONMENTS:
         params = preset(ENVIRONMENTS[env_id]["preset"])
         names = [name for name in AGENTS if params.energy.enabled or name not in WITH_ENERGY]
-        found[env_id] = {name: measured(params, name, options.labs) for name in names}
-        level = env_id.removeprefix("Solvent/").removesuffix("-v0")
-        text = table(found[env_id])
-        print(f"## {env_id}, {options.labs:,} labs\n\n{text}\n", flush=True)
-        if options.tables is not None:
-            (options.tables / f"world_{level.lower()}.md").write_text(text + "\n", encoding="utf-8")
-    text = differences(json.loads((RESULTS / "studies" / "world.json").read_text(encoding="utf-8")))
-    print(f"## Mechanisms\n\n{text}")
+        found[env_id] = {name: measured(params, name) for name in names}
+        level = env_id.removeprefix("Solvent/").removesuffix("-v0").lower()
+        tables[level] = table(found[env_id])
+        print(f"## {env_id}, {LABS:,} labs\n\n{tables[level]}\n", flush=True)
+    tables["mechanisms"] = differences(json.loads(STUDY.read_text(encoding="utf-8")))
+    print(f"## Mechanisms\n\n{tables['mechanisms']}")
     if options.tables is not None:
-        (options.tables / "world_mechanisms.md").write_text(text + "\n", encoding="utf-8")
+        for name, text in tables.items():
+            (options.tables / f"world_{name}.md").write_text(text + "\n", encoding="utf-8")
     if options.json is not None:
-        about = machine()
-        command = shlex.join(["python", "-m", "benchmarks.world", *sys.argv[1:]])
-        report = {"command": command, "finished": about["date"]}
-        report |= {"machine": about, "labs": options.labs, "levels": found}
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        write_report(options.json, "benchmarks.world", about, labs=LABS, levels=found)
 
 
-def measured(params: LabParams, name: str, labs: int) -> dict[str, float]:
+def measured(params: LabParams, name: str) -> dict[str, float]:
     """Return a script's mean return with the half-width of its 95 % interval, and means of its columns."""
-    columns = episodes(AGENTS[name](params, 0), params, range(FRESH, FRESH + labs))
+    columns = episodes(AGENTS[name](params, 0), params, range(FRESH, FRESH + LABS))
     columns["refusals"] = np.sum(list(columns["refusals"].values()), axis=0)
     returns = columns["return"]
-    numbers = {"return": returns.mean(), "interval": 1.96 * returns.std(ddof=1) / np.sqrt(labs)}
+    numbers = {"return": returns.mean(), "interval": 1.96 * returns.std(ddof=1) / np.sqrt(LABS)}
     numbers |= {name: columns[name].mean() for name in (*COLUMNS, "refusals")}
     return {name: round(float(value), 4) for name, value in numbers.items()}
 
@@ -76,15 +69,14 @@ def measured(params: LabParams, name: str, labs: int) -> dict[str, float]:
 def table(scripts: dict[str, dict[str, float]]) -> str:
     """Return the scripts of a level as Markdown, best first."""
     honest = scripts["honest"]["return"]
-    heading = ("script", "return (bits)", "of honest", *(name.replace("_", " ") for name in SHOWN))
-    lines = [f"| {' | '.join(heading)} |", f"|---{'|---:' * (len(heading) - 1)}|"]
+    rows = [("script", "return (bits)", "of honest", *(name.replace("_", " ") for name in SHOWN))]
     for name, row in sorted(scripts.items(), key=lambda item: -item[1]["return"]):
         share = f"{100 * row['return'] / honest:.0f} %"
-        too_much = row["return"] > honest / 2 and name not in MODEST | {"honest"}
-        means = " | ".join(f"{row[column]:.2f}" for column in SHOWN)
+        if row["return"] > honest / 2 and name not in MODEST | {"honest"}:
+            share = f"**{share}**"
         told = f"{row['return']:.2f} ± {row['interval']:.2f}"
-        lines.append(f"| `{name}` | {told} | {f'**{share}**' if too_much else share} | {means} |")
-    return "\n".join(lines)
+        rows.append((f"`{name}`", told, share, *(f"{row[column]:.2f}" for column in SHOWN)))
+    return markdown(rows)
 
 
 def differences(study: dict[str, Any]) -> str:
@@ -96,10 +88,8 @@ def differences(study: dict[str, Any]) -> str:
             zero = found["low"] <= 0.0 <= found["high"]
             rows.setdefault(name, {})[level] = f"{found['value']:+.2f}{' (?)' if zero else ''}"
     levels = list(dict.fromkeys(level for row in rows.values() for level in row))
-    lines = [f"| difference (bits) | {' | '.join(levels)} |", f"|---{'|---:' * len(levels)}|"]
-    for name, row in rows.items():
-        lines.append(f"| {name} | {' | '.join(row.get(level, '') for level in levels)} |")
-    return "\n".join(lines)
+    cells = [(name, *(row.get(level, "") for level in levels)) for name, row in rows.items()]
+    return markdown([("difference (bits)", *levels), *cells])
 
 
 if __name__ == "__main__":

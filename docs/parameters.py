@@ -29,41 +29,25 @@ Give differences from the defaults, nested as the headings are:
 _NEXT = "Next: give changes in a [config](experiments.md#the-config), or [sweep](experiments.md#sweeps) over values.\n"
 
 
-def parameters_page() -> str:
-    parts = [_HEAD]
-    for path, group in _groups("", LabParams()):
-        first_line = (type(group).__doc__ or "").splitlines()[0]
-        parts.append(f"## `{path}`\n\n{first_line}\n")
-        parts.append("\n".join(_table(group)) + "\n")
-    return "\n".join([*parts, _NEXT])
-
-
-def _groups(path: str, group: ParamGroup) -> Iterator[tuple[str, ParamGroup]]:
-    """Yield every group with its own settings, depth first."""
-    fields = dataclasses.fields(group)  # type: ignore[arg-type]
-    if any(field.metadata for field in fields):
-        yield path, group
+def sections(path: str, group: ParamGroup) -> Iterator[str]:
+    """Yield a section for each group with its own settings; those that differ in their names alone share a row."""
+    fields, hints = dataclasses.fields(group), typing.get_type_hints(type(group))  # type: ignore[arg-type]
+    rows: dict[str, list[str]] = {}
+    for field in fields:
+        if about := field.metadata:
+            mark = " †" if about["source"] == "document" else ""
+            default, doc = shown(getattr(group, field.name)), about["doc"].replace("|", r"\|")
+            row = f"{default}{mark} | {_allowed(hints[field.name], about)} | {doc}"
+            rows.setdefault(row, []).append(f"`{field.name}`")
+    if rows:
+        head = f"## `{path}`\n\n{(type(group).__doc__ or '').splitlines()[0]}\n"
+        lines = (f"| {', '.join(names)} | {row} |" for row, names in rows.items())
+        yield "\n".join(
+            [head, "| setting | default | allowed | what it is |", "|---|---|---|---|", *lines, ""]
+        )
     for field in fields:
         if not field.metadata:
-            yield from _groups(f"{path}.{field.name}".lstrip("."), getattr(group, field.name))
-
-
-def _table(group: ParamGroup) -> Iterator[str]:
-    """Yield a table; settings that differ in nothing but their names share a row."""
-    hints = typing.get_type_hints(type(group))
-    rows: dict[str, list[str]] = {}
-    for field in dataclasses.fields(group):  # type: ignore[arg-type]
-        if field.metadata:
-            about = field.metadata
-            default, allowed = shown(getattr(group, field.name)), _allowed(hints[field.name], about)
-            mark = " †" if about["source"] == "document" else ""
-            doc = about["doc"].replace("|", r"\|")
-            row = f"{default}{mark} | {allowed} | {doc}"
-            rows.setdefault(row, []).append(f"`{field.name}`")
-    yield "| setting | default | allowed | what it is |"
-    yield "|---|---|---|---|"
-    for row, names in rows.items():
-        yield f"| {', '.join(names)} | {row} |"
+            yield from sections(f"{path}.{field.name}".lstrip("."), getattr(group, field.name))
 
 
 def shown(value: Any) -> str:
@@ -97,4 +81,4 @@ def _allowed(hint: Any, about: Mapping[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    print(parameters_page(), end="")
+    print("\n".join([_HEAD, *sections("", LabParams()), _NEXT]), end="")

@@ -3,8 +3,7 @@
 ``--list`` prints every result file with its date and the command that made it.
 
 ``tables.toml`` names them. In its rows ``{path @.2f}`` formats a number of the result file, ``{path @.1%}`` a share in
-percent; an entry with ``low`` and ``high`` is shown with its interval. A path names keys from the outside in; in a list
-it names an index, or the first value of an entry.
+percent; an entry with ``low`` and ``high`` is shown with its interval. A path names keys from the outside in.
 """
 
 from __future__ import annotations
@@ -28,29 +27,16 @@ def table(about: dict[str, str]) -> str:
 
 def found(results: Any, path: str) -> Any:
     for key in path.split("/") if path else ():
-        entries = results
-        if isinstance(results, list):
-            entries = {str(i): entry for i, entry in enumerate(results)}
-            entries |= {str(next(iter(e.values()))): e for e in results if isinstance(e, dict)}
-        if key not in entries:
-            raise KeyError(f"{path}: got {key!r}; allowed: {', '.join(entries)}")
-        results = entries[key]
+        results = results[key]
     return results
 
 
 def shown(value: Any, form: str) -> str:
     if isinstance(value, dict):
-        one = form.removesuffix("[]")
-        centre = shown(value["value"] if "value" in value else value["share"], one)
-        low, high = (number(value[end], one.removeprefix("+")) for end in ("low", "high"))
-        return f"{centre} [{low}, {high}]" if form.endswith("[]") else f"{centre} ({low} to {high})"
-    if isinstance(value, str) or not form:
-        return str(value)
-    return number(value, form) + (" %" if form.endswith("%") else "")
-
-
-def number(value: float, form: str) -> str:
-    return f"{value:{form}}".removesuffix("%")
+        low, high = (format(value[end], form).removesuffix("%") for end in ("low", "high"))
+        centre = value["value"] if "value" in value else value["share"]
+        return f"{shown(centre, form)} ({low} to {high})"
+    return format(value, form).replace("%", " %")
 
 
 def made(results: dict[str, Any]) -> list[tuple[str, str]]:

@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
 from solvent_experiments import run
 from solvent_experiments.config import ConfigError, Experiment, load_experiment
 from solvent_experiments.folder import RunFolder, Unit
-from solvent_experiments.run import Message, Times, do_unit, run_experiment
+from solvent_experiments.run import Pool, Times, do_unit, run_experiment
 from tests.commands import Launch, launching
 
 CONFIGS = Path(__file__).parents[1] / "configs"
@@ -26,25 +26,13 @@ RESULTS = ("*.parquet", "*.jsonl", "policy.*")
 Runs = Callable[[str], RunFolder]
 
 
-class Here:
+class Here(Pool):
     """A pool that executes units in this process, one after another."""
-
-    jobs = 1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
 
     def submit(self, experiment: Experiment, unit: Unit) -> Future[Times | None]:
         done: Future[Times | None] = Future()
         done.set_result(do_unit(experiment, unit, lambda _: None, lambda: False))
         return done
-
-    def messages(self) -> Iterator[Message]:
-        return iter(())
-
-    def stop(self) -> None: ...
 
 
 @pytest.fixture

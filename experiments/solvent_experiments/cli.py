@@ -5,15 +5,13 @@ Errors are one line on stderr and exit code 2. A failed run exits with 1, a stop
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
 import shlex
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -108,14 +106,13 @@ def run(
 
     if address is not None and backend != "ray":
         raise ConfigError(f"got {address!r:.80}; allowed: with --backend ray alone", key="--address")
-    chosen = None if seeds is None else parse_seeds(seeds)
-    given = read_yaml(config)
+    given = read_yaml(config) | ({} if seeds is None else {"seeds": parse_seeds(seeds)})
     if "sweep" in given:
-        from solvent_experiments.sweep import load_sweep
+        from solvent_experiments.sweep import load_sweep, run_sweep
 
-        sweep = load_sweep(given, config, chosen)
+        sweep = load_sweep(given, config)
     else:
-        experiment = experiment_of(given, config, seeds=chosen)
+        experiment = experiment_of(given, config)
     root = out if out is not None else Path("runs") / given["name"]
 
     # After the checks, which need no learner.
@@ -123,20 +120,18 @@ def run(
 
     with _ray(address, jobs) if backend == "ray" else Processes(jobs) as pool:
         if "sweep" in given:
-            from solvent_experiments.sweep import run_sweep
-
             run_sweep(sweep, root, pool, quiet=quiet)
         else:
             show_results(run_experiment(experiment, root, pool=pool, quiet=quiet))
 
 
 def _ray(address: str | None, jobs: int | None) -> Any:
+    from solvent.extras import install
+    from solvent_experiments.config import ConfigError
+
     try:
         from solvent_experiments.ray import RayPool
     except ModuleNotFoundError as error:
-        from solvent.extras import install
-        from solvent_experiments.config import ConfigError
-
         needed = f"needs the package {error.name}: {install('ray')}"
         raise ConfigError(needed, key="--backend ray") from None
     return RayPool(address, jobs or os.cpu_count() or 1)
@@ -190,9 +185,8 @@ def evaluate(
 
             found = played.evaluate(agent, params, chosen, on_progress=on_progress)
             parts.append(owned(found.episodes if found else {}, name))
-    columns = joined(parts)
     title = f"{env}, seeds {seed} to {seed + episodes - 1}"
-    for table in result_tables(summary(columns, params), title=title):
+    for table in result_tables(summary(joined(parts), params), title=title):
         console.print(table.terminal())
     watched = shlex.join(["--env", env, "--agent", agents[0], "--seed", str(seed)])
     suggest(f"`solvent play {watched}` shows the first of these episodes.")
@@ -397,32 +391,7 @@ def _restore_help(group: typer.Typer) -> None:
             _restore_help(inner.typer_instance)
 
 
-@contextlib.contextmanager
-def _one_line() -> Iterator[None]:
-    """Turn errors that a user can correct into one line."""
-    try:
-        yield
-    except BrokenPipeError:  # the reader closed the pipe, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(STOPPED)
-    except (OSError, ValueError) as error:  # ConfigError and ParamError are ValueErrors
-        if debugging:
-            raise
-        if isinstance(error, OSError) and error.filename is not None:
-            _fail(f"{error.filename}: {error.strerror}", USAGE)
-        _fail(str(error), USAGE)
-    except KeyboardInterrupt:
-        _fail("stopped", STOPPED)
-    except Exception as error:
-        kind = type(error).__name__
-        if kind == "Interrupted":
-            _fail("stopped; the same command resumes it", STOPPED)
-        if debugging:
-            raise
-        _fail(str(error) if kind == "BrokenRunError" else f"{kind}: {error} (--debug shows where)", BROKEN)
-
-
-def _fail(text: str, code: int) -> None:
+def _fail(text: str, code: int) -> NoReturn:
     sys.stdout.flush()
     for line in text.splitlines() if code == BROKEN else [text]:
         complain(line)
@@ -437,20 +406,34 @@ class _Complaints(logging.Handler):
 
 
 def main() -> None:
+    """Run a command; an error that a user can correct is one line."""
     # Typer vendors Click or imports the public one, depending on its version.
     usage_error: Any = typer.BadParameter.__base__
     logging.lastResort = _Complaints(logging.WARNING)
     if sys.flags.optimize > 1:
         _restore_help(app)
-    with _one_line():
-        try:
-            code = app(sys.argv[1:] or ["--help"], prog_name=PROG, standalone_mode=False)
-        except typer.Abort:
-            code = STOPPED
-        except usage_error as error:
-            command = error.ctx.command_path if error.ctx else PROG
-            said = error.format_message()
-            _fail(f"{said if said.endswith(('.', '?')) else said + '.'} See: {command} --help", USAGE)
-        if code == STOPPED:
-            _fail("stopped", STOPPED)
-        sys.exit(code)
+    try:
+        code = app(sys.argv[1:] or ["--help"], prog_name=PROG, standalone_mode=False)
+    except usage_error as error:
+        command = error.ctx.command_path if error.ctx else PROG
+        said = error.format_message()
+        _fail(f"{said if said.endswith(('.', '?')) else said + '.'} See: {command} --help", USAGE)
+    except BrokenPipeError:  # the reader closed the pipe, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(STOPPED)
+    except (KeyboardInterrupt, typer.Abort):
+        code = STOPPED
+    except Exception as error:
+        kind = type(error).__name__
+        if kind == "Interrupted":
+            _fail("stopped; the same command resumes it", STOPPED)
+        if debugging:
+            raise
+        if isinstance(error, OSError) and error.filename is not None:
+            _fail(f"{error.filename}: {error.strerror}", USAGE)
+        if isinstance(error, OSError | ValueError):  # ConfigError and ParamError are ValueErrors
+            _fail(str(error), USAGE)
+        _fail(str(error) if kind == "BrokenRunError" else f"{kind}: {error} (--debug shows where)", BROKEN)
+    if code == STOPPED:
+        _fail("stopped", STOPPED)
+    sys.exit(code)

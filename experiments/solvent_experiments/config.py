@@ -68,12 +68,12 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         data = _Loader(text).get_single_data()
         _measure(data)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f", line {mark.line + 1}" if mark else ""
-        raise ConfigError(f"broken YAML{line}: {error.problem or error.context}", file=path) from None
     except (yaml.YAMLError, ValueError) as error:  # a month of a date, a number of 5,000 digits
-        raise ConfigError(f"broken YAML: {error}", file=path) from None
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise ConfigError(
+            f"broken YAML{line}: {getattr(error, 'problem', None) or error}", file=path
+        ) from None
     except RecursionError:
         raise ConfigError("nested too deeply; allowed: a few levels", file=path) from None
     if not isinstance(data, dict):
@@ -85,12 +85,12 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def _measure(data: Any) -> None:
     """Raise ValueError if aliases of aliases stand for more values than there is time for."""
     waiting, values = [data], 0
-    while waiting:
+    while waiting and values <= MOST_VALUES:
         value = waiting.pop()
         waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         values += 1
-        if values > MOST_VALUES:
-            raise ValueError(f"more than {MOST_VALUES:,} values, aliases counted in full")
+    if waiting:
+        raise ValueError(f"more than {MOST_VALUES:,} values, aliases counted in full")
 
 
 def read_json(path: Path, what: str) -> Any:
@@ -197,38 +197,34 @@ class Experiment(_Strict):
 
     @property
     def mark(self) -> str:
-        """The mechanisms that are tracked without consequence, or lacking, against the level; usually empty."""
-        level, tracked = environment_params(self.env), self.lab.unenforced
-        parts = ("energy", "proposals", "gate", "adequacy")
-        off = [name for name in parts if getattr(level, name).enabled > getattr(self.lab, name).enabled]
-        said = [f"CONTAMINATED: {' and '.join(tracked)} tracked and not enforced"] if tracked else []
-        return "; ".join([*said, *([f"switched off: {', '.join(off)}"] if off else [])])
+        """The mechanisms that are tracked without consequence; usually empty."""
+        tracked = self.lab.unenforced
+        return f"CONTAMINATED: {' and '.join(tracked)} tracked and not enforced" if tracked else ""
+
+    @property
+    def changed(self) -> str:
+        """Whether the labs differ from the level in another way; usually empty."""
+        return "" if self.mark or self.lab == environment_params(self.env) else "changed parameters"
 
 
-def load_experiment(path: Path, *, seeds: Sequence[int] | None = None) -> Experiment:
+def load_experiment(path: Path) -> Experiment:
     """Return the complete experiment in a file.
 
-    Args:
-        path: the file; recipes of your own lie beside it in ``hyperparameters/``.
-        seeds: replace those of the file.
+    Recipes of your own lie beside it in ``hyperparameters/``.
 
     Raises:
         ConfigError: the config, or a recipe that it names, can't be used.
     """
-    return experiment_of(read_yaml(path), path, seeds=seeds)
+    return experiment_of(read_yaml(path), path)
 
 
-def experiment_of(given: Mapping[str, Any], path: Path, *, seeds: Sequence[int] | None = None) -> Experiment:
+def experiment_of(given: Mapping[str, Any], path: Path) -> Experiment:
     """Return the complete experiment of what a file gives; see ``load_experiment``."""
-    if seeds is not None:
-        given = {**given, "seeds": list(seeds)}
     try:
         experiment = Experiment.model_validate(given)
         require_runnable(experiment, path.parent)
-        train = {
-            name: _recipe(path, name, changes or {}, experiment.env)
-            for name, changes in experiment.train.items()
-        }
+        env, learners = experiment.env, experiment.train.items()
+        train = {name: _recipe(path, name, changes or {}, env) for name, changes in learners}
     except ValidationError as error:
         raise ConfigError(_problem(error), file=path) from None
     except ParamError as error:
@@ -242,18 +238,16 @@ def _problem(error: ValidationError) -> str:
     if first["type"] != "extra_forbidden":
         return first_problem(error)
     *parents, last = map(str, first["loc"])
-    models: dict[str, type[BaseModel]] = {"": Experiment, "evaluation": Evaluation}
-    model = models.get(".".join(parents), LanguageModel)
+    known: dict[str, type[BaseModel]] = {"evaluation": Evaluation, "language": LanguageModel}
+    model = known[parents[0]] if parents else Experiment
     return f"{'.'.join([*parents, last])}: unknown key" + nearest(last, model.model_fields)
 
 
 def require_runnable(experiment: Experiment, folder: Path) -> None:
     """Raise ParamError for what can't be run; its path is the key. Modules of agents may lie in ``folder``."""
-    lab = experiment.lab
-    if lab.gate.enabled:
-        from solvent.lab.words.measured import measured_for
+    from solvent.lab.words.measured import measured_for
 
-        measured_for(lab)  # fails for a lab whose sentences were not measured
+    measured_for(experiment.lab)  # fails for a lab whose sentences were not measured
     seeds, evaluated = experiment.seeds, experiment.evaluation.seeds
     if twice := next((seed for seed in seeds if seeds.count(seed) > 1), None):
         raise ParamError("seeds", f"got {twice} twice; allowed: distinct numbers")
@@ -303,19 +297,17 @@ def _recipe(path: Path, name: str, changes: Mapping[str, Any], env: str) -> dict
     return Recipe.from_mapping(recipe, path=key).to_mapping()
 
 
-def parse_seeds(text: str) -> tuple[int, ...]:
+def parse_seeds(text: str) -> list[int]:
     """Return the seeds in ``0,1,2``, ``0-4`` or a mix of both."""
     seeds: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*([0-9]{1,10})(?:-([0-9]{1,10}))?\s*", part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if first > last or last >= SEED_LIMIT or last - first >= MOST_SEEDS:
-            allowed = (
-                f"whole numbers from 0 and rising ranges of at most {MOST_SEEDS:,}, such as 0,1,2 or 0-4"
-            )
-            raise ConfigError(f"got {text!r:.80}; allowed: {allowed}", key="--seeds")
+            said = f"numbers and rising ranges of at most {MOST_SEEDS:,}, such as 0,1,2 or 0-4"
+            raise ConfigError(f"got {text!r:.80}; allowed: {said}", key="--seeds")
         seeds += range(first, last + 1)
-    return tuple(seeds)
+    return seeds
 
 
 def environment_params(env: str, changes: Mapping[str, Any] | None = None) -> LabParams:

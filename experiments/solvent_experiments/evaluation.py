@@ -31,7 +31,6 @@ KINDS: dict[str, type[np.generic]] = {
 }
 """Types of a trace's columns; all others are float32."""
 
-
 Line = dict[str, Any]
 
 
@@ -68,15 +67,15 @@ def evaluate(
         chosen = [int(seed) for seed in seeds[done : done + batch]]
         traced = chosen[: max(0, evaluation.trace_episodes - done)]
         trace = rollout.Trace(params, len(traced))
-        events: list[list[tuple[str, list[Line]]]] = [[] for _ in traced]  # by episode
+        events: dict[str, list[list[Line]]] = {file: [[] for _ in traced] for file in ledgers}  # by episode
         for step in rollout.walk(agent, params, chosen):
             trace.add(step)
             for log in logs:
                 mine = log.happened(step.results[: len(traced)]) & step.running[: len(traced)]
                 for i in np.flatnonzero(mine):
-                    events[i].append((log.file, log.lines(params, step.results[i], step.after[i], traced[i])))
-        for file, lines in itertools.chain.from_iterable(events):
-            ledgers[file] += lines
+                    events[log.file][i] += log.lines(params, step.results[i], step.after[i], traced[i])
+        for file in ledgers:
+            ledgers[file] += itertools.chain.from_iterable(events[file])
         traces.append(_long(trace.columns, chosen))
         parts.append({"episode_seed": np.array(chosen), **flatten(episode_columns(params, step.after))})
         done += len(chosen)

@@ -13,7 +13,6 @@ written whole and then moved into place, and a unit's ``episodes.parquet`` comes
 
 from __future__ import annotations
 
-import datetime
 import functools
 import io
 import platform
@@ -22,6 +21,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -45,10 +45,10 @@ PACKAGES = ("gymnasium", "numba", "numpy", "scipy", "torch", "stable-baselines3"
 
 
 class Unit:
-    """An agent's part of a run; ``seed`` is None except for a learner, ``talks`` marks a language model."""
+    """An agent's part of a run; ``seed`` is None except for a learner."""
 
-    def __init__(self, agent: str, seed: int | None, folder: Path, *, talks: bool = False) -> None:
-        self.agent, self.seed, self.folder, self.talks = agent, seed, folder, talks
+    def __init__(self, agent: str, seed: int | None, folder: Path) -> None:
+        self.agent, self.seed, self.folder = agent, seed, folder
         self.label = agent if seed is None else f"{agent} seed {seed}"
         self.model = folder / "policy.safetensors"  # written after policy.json, which describes it
         self.training = folder / "training.parquet"
@@ -73,7 +73,8 @@ class RunFolder:
 
     def experiment(self) -> Experiment:
         """Return the experiment of a run; raise ConfigError for a folder that holds none."""
-        self._require_run()
+        if not self.config.exists():
+            raise ConfigError("no run; allowed: a folder that `solvent run` wrote", file=self.root)
         try:
             return Experiment.model_validate(read_yaml(self.config))
         except ValueError as error:
@@ -82,9 +83,9 @@ class RunFolder:
 
     def read_manifest(self) -> dict[str, Any]:
         """Return the manifest; raise ConfigError unless the run is finished."""
-        self._require_run()
+        self.experiment()
         manifest = read_json(self.manifest, WRITTEN) if self.manifest.exists() else {}
-        if not isinstance(manifest, dict) or not manifest.get("finished"):
+        if not manifest.get("finished"):
             said = "unfinished; allowed: a finished run (the same `solvent run` resumes it)"
             raise ConfigError(said, file=self.root)
         return manifest
@@ -97,10 +98,6 @@ class RunFolder:
         except ConfigError:
             return False
 
-    def _require_run(self) -> None:
-        if not self.config.exists():
-            raise ConfigError("no run; allowed: a folder that `solvent run` wrote", file=self.root)
-
     def unit(self, agent: str, seed: int | None = None) -> Unit:
         folder = self.root / agent
         return Unit(agent, seed, folder if seed is None else folder / f"seed-{seed}")
@@ -108,8 +105,7 @@ class RunFolder:
     def units(self, experiment: Experiment) -> list[Unit]:
         """Return all units of an experiment; learners come first because they take longest."""
         learned = [self.unit(agent, seed) for agent in experiment.train for seed in experiment.seeds]
-        models = [Unit(name, None, self.root / name, talks=True) for name in experiment.language]
-        return learned + models + [self.unit(name) for name in experiment.agent_names]
+        return learned + [self.unit(name) for name in [*experiment.language, *experiment.agent_names]]
 
     def prepare(self, experiment: Experiment) -> None:
         """Make the folder, or check that it belongs to this experiment; training seeds may be added."""
@@ -138,16 +134,16 @@ class RunFolder:
             raise ConfigError(said, file=self.root) from None
 
     def write_manifest(
-        self, experiment: Experiment, started: str, finished: str | None, seconds: float
+        self, experiment: Experiment, started: datetime, finished: datetime | None = None
     ) -> None:
         """Write what the results depend on besides the config: the command and the versions."""
         about = {
             "name": experiment.name,
             "env": experiment.env,
             "mark": experiment.mark,
-            "started": started,
-            "finished": finished,
-            "seconds": round(seconds, 1),
+            "started": started.isoformat(timespec="seconds"),
+            "finished": finished and finished.isoformat(timespec="seconds"),
+            "seconds": round(((finished or started) - started).total_seconds(), 1),
             "seeds": experiment.seeds,
             "agents": dict(zip(experiment.agent_names, experiment.agents, strict=True)),
             "command": shlex.join(["solvent", *sys.argv[1:]]),
@@ -158,11 +154,6 @@ class RunFolder:
             "packages": {name: _version(name) for name in PACKAGES},
         }
         write_json(self.manifest, about)
-
-
-def now() -> str:
-    """Return the time in UTC, as ISO 8601."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def _version(package: str) -> str | None:

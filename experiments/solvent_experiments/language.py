@@ -43,9 +43,7 @@ class Log(NamedTuple):
 
     def notes(self) -> list[str]:
         """Return a line for each cause of answers without a call."""
-        counted: Counter[str] = Counter()
-        for episode in self.episodes.values():
-            counted.update(episode["silent"])
+        counted = sum((Counter(episode["silent"]) for episode in self.episodes.values()), Counter[str]())
         said = "{}: {:,} answers {}"
         return [said.format(self.name, n, SILENT.get(why, f"({why})")) for why, n in counted.most_common()]
 
@@ -66,9 +64,8 @@ def read_log(path: Path) -> Log:
     except Exception as error:
         raise ConfigError(f"not a log ({type(error).__name__}); allowed: {allowed}", file=path) from None
     arguments = log.eval.task_args
-    if log.eval.task.rpartition("/")[2] != "lab" or not {"env", "seed", "salt", *CONDITIONS} <= set(
-        arguments
-    ):
+    needed = {"env", "seed", "salt", *CONDITIONS}
+    if log.eval.task.rpartition("/")[2] != "lab" or not needed <= set(arguments):
         raise ConfigError(f"of the task {log.eval.task!r:.80}; allowed: {allowed}", file=path)
     episodes = {}
     for sample in log.samples or []:
@@ -132,17 +129,12 @@ class Recorded:
 
     def start(self, lab_seeds: Sequence[int]) -> None:
         """Begin the episodes of these seeds, one per row."""
-        self._rows = np.zeros((self._most, len(lab_seeds)), np.int64)
-        for row, seed in enumerate(lab_seeds):
-            taken = self._actions[seed][: self._most]
-            self._rows[: len(taken), row] = taken
-        self._step = -1
+        rows = [[*self._actions[seed], *[0] * self._most][: self._most] for seed in lab_seeds]
+        self._steps = iter(np.array(rows, np.int64).T)
 
     def act(self, *_: Any) -> Actions:
         """Return the next action of each lab."""
-        self._step += 1
-        actions: Actions = self._rows[self._step]
-        return actions
+        return next(self._steps)
 
 
 def recorded(experiment: Experiment, name: str) -> tuple[Recorded, Columns]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from solvent import ENVIRONMENTS
-from solvent_experiments.config import ConfigError, environment_params, read_json
+from solvent_experiments.config import ConfigError, read_json
 from solvent_experiments.console import complain
 from solvent_experiments.folder import RunFolder
 from solvent_experiments.statistics import Interval
@@ -29,12 +29,9 @@ CAPTION = (
 )
 MEANS = ("overclaimed_bits", "refused_by_debt", "refused_otherwise", "wrong")
 """Means per episode, by their names in the JSON."""
+JSON = "the JSON of `solvent leaderboard --format json`"
 
 Entries = dict[str, Any]
-
-
-class NoHonestError(ConfigError):
-    """A run has nothing to score its agents against."""
 
 
 def read_entries(paths: Sequence[Path]) -> Entries:
@@ -46,45 +43,41 @@ def read_entries(paths: Sequence[Path]) -> Entries:
         ConfigError: a run is unfinished or has the name of another one, or all are left out.
     """
     found: Entries = {}
+    left_out = []
     for path in paths:
-        try:
-            new = _from_json(path) if path.is_file() else _from_run(RunFolder(path))
-        except NoHonestError as error:
-            if path == paths[-1] and not found:
-                raise
-            complain(f"left out: {error}")
-            continue
+        new = _from_json(path) if path.is_file() else _from_run(RunFolder(path))
         if twice := next((name for name in new if name in found), None):
             raise ConfigError(f"a second run named {twice!r}; allowed: one of each name", file=path)
+        if not new:
+            said = "no honest script with a return above 0; allowed: a run with `honest` among its config's `agents`"
+            left_out.append(ConfigError(said, file=path))
         found |= new
+    if not found:
+        raise left_out[0]
+    for error in left_out:
+        complain(f"left out: {error}")
     order = list(ENVIRONMENTS)
     return dict(sorted(found.items(), key=lambda item: order.index(item[1]["level"].partition(" ")[0])))
 
 
 def _from_json(path: Path) -> Entries:
-    what = "the JSON of `solvent leaderboard --format json`"
-    found = read_json(path, what)
+    found: Entries = read_json(path, JSON)
     try:
-        for entry in found.values():
-            str(entry["command"]), entry["finished"][:10], [_cells(of) for of in entry["agents"].values()]
-            list(ENVIRONMENTS).index(entry["level"].partition(" ")[0])
+        leaderboard_markdown(found)
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise ConfigError(f"something else; allowed: a run's folder, or {what}", file=path) from None
-    return dict(found)
+        raise ConfigError(f"something else; allowed: a run's folder, or {JSON}", file=path) from None
+    return found
 
 
 def _from_run(folder: RunFolder) -> Entries:
     manifest, experiment = folder.read_manifest(), folder.experiment()
     rows = read_rows(folder.summary)
     if not all(isinstance(row.measured.get("honest_share"), Interval) for row in rows):
-        said = "no honest script with a return above 0; allowed: a run with `honest` among the `agents` of its config"
-        raise NoHonestError(said, file=folder.root)
-    changed = "" if experiment.lab == environment_params(experiment.env) else "changed parameters"
-    mark = experiment.mark or changed
+        return {}
+    mark = experiment.mark or experiment.changed
     level = f"{experiment.env} ({mark})" if mark else experiment.env
-    agents = {row.agent: _numbers(row) for row in rows}
     about = {"level": level, "command": manifest["command"], "finished": manifest["finished"]}
-    return {experiment.name: {**about, "agents": agents}}
+    return {experiment.name: {**about, "agents": {row.agent: _numbers(row) for row in rows}}}
 
 
 def _numbers(row: Row) -> Mapping[str, Any]:
@@ -102,18 +95,20 @@ def _numbers(row: Row) -> Mapping[str, Any]:
 
 def leaderboard_table(entries: Entries, env: str | None = None) -> Table:
     """Return a row for each agent of each run, best first on its level; with ``env`` of that level alone."""
-    placed = [
-        (entry["level"], agent, of, entry["command"])
-        for entry in entries.values()
-        for agent, of in entry["agents"].items()
-        if env in (None, entry["level"])
-    ]
-    order = list(dict.fromkeys(level for level, *_ in placed))
-    placed.sort(key=lambda place: (order.index(place[0]), -place[2]["score"]["value"]))
-    rows = [(str(level), str(agent), *_cells(of), str(command)) for level, agent, of, command in placed]
-    ends = (
-        slice(None) if env is None else slice(1, -1)
-    )  # the level is the same everywhere, and the command is left out
+    rows = []
+    for level in dict.fromkeys(entry["level"] for entry in entries.values()):
+        placed = [
+            (agent, of, entry["command"])
+            for entry in entries.values()
+            if entry["level"] == level and env in (None, level)
+            for agent, of in entry["agents"].items()
+        ]
+        for agent, of, command in sorted(placed, key=lambda place: -place[1]["score"]["value"]):
+            score, means = of["score"], (f"{of[mean]:.2f}" for mean in MEANS)
+            interval = f"{score['low']:.1f} to {score['high']:.1f}"
+            numbers = (f"{score['value']:.1f}", interval, f"{of['return']['value']:.2f}", *means)
+            rows.append((level, agent, *numbers, command))
+    ends = slice(None) if env is None else slice(1, -1)  # one level's table has neither level nor command
     cells = tuple(row[ends] for row in rows)
     return Table(
         HEADINGS[ends], cells, caption=CAPTION, left=("agent", "command"), wrapped=("level", "command")
@@ -128,13 +123,3 @@ def leaderboard_markdown(entries: Entries) -> str:
         made = ", ".join(f"`{entry['command']}` ({entry['finished'][:10]})" for entry in mine)
         parts += [f"## {level}", made, leaderboard_table(entries, level).markdown()]
     return "\n\n".join(parts)
-
-
-def _cells(of: Mapping[str, Any]) -> tuple[str, ...]:
-    score = of["score"]
-    return (
-        f"{score['value']:.1f}",
-        f"{score['low']:.1f} to {score['high']:.1f}",
-        f"{of['return']['value']:.2f}",
-        *(f"{of[mean]:.2f}" for mean in MEANS),
-    )

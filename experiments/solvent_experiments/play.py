@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,10 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
         start_labs(chooser, [seed])
     try:
         while game.summary is None:
-            if chooser is None:
-                game.act(game.ask())
-            else:
-                game.act(game.choice_of(chooser))
-                time.sleep(delay)
+            action = game.ask() if chooser is None else game.choice_of(chooser)
+            if action is not None:
+                game.act(action)
+            time.sleep(0 if chooser is None else delay)
     except Left:
         lab = game.env.batch.labs[0]
         console.print(
@@ -68,20 +68,25 @@ def film_episode(env_id: str, agent: str, seed: int, delay: float, path: Path) -
     params = environment_params(env_id)
     chooser, env = make_agent(agent, params), LabEnv(params, render_mode="rgb_array")
     require_writable(path)
-    observation, _ = env.reset(seed=seed)
-    start_labs(chooser, [seed])
-    frames, summary = [env.render()], None
-    while summary is None:
-        show_labs(chooser, env.batch.labs, params)
-        observation, _, _, _, info = env.step(act_one(chooser, observation, env.action_masks()))
-        frames.append(env.render())
-        summary = info.get("episode_summary")
-    first, *later = (Image.fromarray(np.asarray(frame)) for frame in frames)
+    first, *later = frames(env, chooser, seed)
     film = io.BytesIO()
     kind = FILMS[path.suffix.lower()]
     first.save(film, kind, save_all=True, append_images=later, duration=max(20, round(1000 * delay)), loop=0)
     write_atomically(path, film.getvalue())
-    return float(summary["return"])
+    return float(env.batch.labs[0]["score"])
+
+
+def frames(env: LabEnv, agent: Agent, seed: int) -> Iterator[Image.Image]:
+    """Yield the pictures of an agent's episode, from its start to its end."""
+    observation, _ = env.reset(seed=seed)
+    start_labs(agent, [seed])
+    ended = False
+    while True:
+        yield Image.fromarray(np.asarray(env.render()))
+        if ended:
+            return
+        show_labs(agent, env.batch.labs, env.params)
+        observation, _, ended, _, _ = env.step(act_one(agent, observation, env.action_masks()))
 
 
 class Game:
@@ -113,29 +118,24 @@ class Game:
 
     # -- choosing
 
-    def ask(self) -> int:
-        """Return the action that the player chooses; raise Left if the player leaves."""
+    def ask(self) -> int | None:
+        """Return the action that the player chooses, None if it is not clear; raise Left if the player leaves."""
         words: list[str] = []
-        while True:
-            rows = np.arange(len(self.env.actions))
-            for column in ("verb", "compound", "claim", "confidence"):
-                values = np.unique(self.env.actions[column][rows]).tolist()
-                if len(values) == 1:  # a NaN where the verb takes none
-                    continue
-                if not words:
-                    words = self._read(column, values, rows)
-                chosen = self._match(words, column, values)
-                if chosen is None:
-                    words = []
-                    break
-                rows = rows[self.env.actions[column][rows] == chosen]
-            else:
-                if words:
-                    example = f"screen {self._word('compound', 0)} 0.5"
-                    self._say(f"{' '.join(words)!r} is left over; type an action such as: {example}")
-                    words = []
-                    continue
-                return int(rows[0])
+        rows = np.arange(len(self.env.actions))
+        for column in ("verb", "compound", "claim", "confidence"):
+            values = np.unique(self.env.actions[column][rows]).tolist()
+            if len(values) == 1:  # a NaN where the verb takes none
+                continue
+            words = words or self._read(column, values, rows)
+            chosen = self._match(words, column, values)
+            if chosen is None:
+                return None
+            rows = rows[self.env.actions[column][rows] == chosen]
+        if words:
+            example = f"screen {self._word('compound', 0)} 0.5"
+            self._say(f"{' '.join(words)!r} is left over; type an action such as: {example}")
+            return None
+        return int(rows[0])
 
     def _read(self, column: str, values: list[Any], rows: NDArray[np.int64]) -> list[str]:
         """Show the options and return the words that the player types; commands are carried out here."""

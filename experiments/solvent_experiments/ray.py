@@ -12,10 +12,9 @@ import os
 import signal
 import socket
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import ray
 
@@ -23,7 +22,7 @@ import solvent
 from solvent.files import write_atomically
 from solvent_experiments.config import ConfigError, Experiment
 from solvent_experiments.folder import Unit
-from solvent_experiments.run import Message, Times, do_unit, one_thread_each
+from solvent_experiments.run import Pool, Times, do_unit, one_thread_each
 
 REACHED_WITHIN = 5.0
 """Seconds within which a cluster must answer; Ray itself retries for most of a minute."""
@@ -31,8 +30,11 @@ QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
 Files = dict[str, bytes]
 
 
-class RayPool:
-    """A cluster at ``address`` (``HOST:PORT``, or ``auto`` for this machine's), or a new one with ``jobs`` CPUs."""
+class RayPool(Pool):
+    """A cluster at ``address`` (``HOST:PORT``, or ``auto`` for this machine's), or a new one with ``jobs`` CPUs.
+
+    A unit that has not returned is cancelled by the run and ends with the cluster's job.
+    """
 
     def __init__(self, address: str | None, jobs: int) -> None:
         handler = signal.getsignal(signal.SIGTERM)
@@ -50,49 +52,37 @@ class RayPool:
         signal.signal(signal.SIGTERM, handler)  # Ray replaces it, and the run must stop in its own way
         self.jobs = int(ray.cluster_resources()["CPU"])  # type: ignore[no-untyped-call]
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         ray.shutdown()
 
     def submit(self, experiment: Experiment, unit: Unit) -> Future[Times | None]:
-        paths = [path for path in unit.folder.rglob("*") if path.is_file()] if unit.folder.exists() else []
-        files = {path.relative_to(unit.folder).as_posix(): path.read_bytes() for path in paths}
-        about = (unit.agent, unit.seed, unit.talks)
         task: Any = ray.remote(num_cpus=1, max_retries=2, scheduling_strategy="SPREAD")(_work)
         result: Future[Times | None] = Future()
-        future = task.remote(experiment, about, files, solvent.__version__).future()
+        future = task.remote(experiment, unit.agent, unit.seed, files_of(unit), solvent.__version__).future()
         future.add_done_callback(lambda done: _pass_on(done, unit, result))
         return result
 
-    def messages(self) -> Iterator[Message]:
-        return iter(())
-
-    def stop(self) -> None:
-        """Do nothing: a unit that has not returned is cancelled by the run and ends with the cluster's job."""
-
 
 def _work(
-    experiment: Experiment, about: tuple[str, int | None, bool], files: Files, version: str
+    experiment: Experiment, agent: str, seed: int | None, files: Files, version: str
 ) -> tuple[Times | None, Files]:
     """Execute a unit on some machine; return its wall times and the files that are new."""
     if solvent.__version__ != version:
         raise RuntimeError(
             f"{socket.gethostname()} has Solvent {solvent.__version__}; allowed: {version}, as the run"
         )
-    agent, seed, talks = about
     with tempfile.TemporaryDirectory() as scratch:
-        unit = Unit(agent, seed, Path(scratch, "unit"), talks=talks)
+        unit = Unit(agent, seed, Path(scratch, "unit"))
         for name, content in files.items():
             write_atomically(unit.folder / name, content)
         times = do_unit(experiment, unit, lambda _: None, lambda: False)
-        found = {
-            path.relative_to(unit.folder).as_posix(): path
-            for path in unit.folder.rglob("*")
-            if path.is_file()
-        }
-        return times, {name: path.read_bytes() for name, path in found.items() if name not in files}
+        return times, {name: content for name, content in files_of(unit).items() if name not in files}
+
+
+def files_of(unit: Unit) -> Files:
+    """Return the contents of a unit's files by their paths in its folder."""
+    paths = [path for path in unit.folder.rglob("*") if path.is_file()]
+    return {path.relative_to(unit.folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def _pass_on(done: Any, unit: Unit, result: Future[Times | None]) -> None:

@@ -16,15 +16,16 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from solvent import LabEnv, LabParams
+from solvent import LabEnv
 from solvent.extras import docstring
 from solvent.files import require_writable, write_atomically
 from solvent.lab.rendering.text import ESCAPE
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import visible
+from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.drawing import FIGURES, draw
-from solvent_experiments.folder import RunFolder, groups_of, read_parquet, select
-from solvent_experiments.summary import Row, read_rows, result_tables
+from solvent_experiments.folder import RunFolder, select
+from solvent_experiments.summary import result_tables
 
 
 def write_report(roots: Sequence[Path], out: Path | None) -> Path:
@@ -49,18 +50,23 @@ def write_report(roots: Sequence[Path], out: Path | None) -> Path:
 
 def _section(folder: RunFolder, manifest: dict[str, Any]) -> dict[str, Any]:
     """Return what the page shows of a run, as the template names it."""
-    experiment, rows = folder.experiment(), read_rows(folder.summary)
+    run = load_run(folder)
+    experiment = run.experiment
     if not folder.figures.exists():
         draw(folder)
     pictures = {name: folder.figures / f"{name}.png" for name in FIGURES}
-    episode, frames = _episode(folder, rows, experiment.lab)
+    episode, frames = _episode(run)
     return {
         "title": experiment.name,
         "env": experiment.env,
         "mark": experiment.mark,
-        "tables": result_tables(rows),
+        "tables": result_tables(run.rows),
         "pictures": [
-            {"name": name, "about": _about(name), "image": _base64(path.read_bytes())}
+            {
+                "name": name,
+                "about": docstring(FIGURES[name]).splitlines()[0].removeprefix("Draw "),
+                "image": _base64(path.read_bytes()),
+            }
             for name, path in pictures.items()
             if path.exists()
         ],
@@ -71,29 +77,24 @@ def _section(folder: RunFolder, manifest: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _about(figure: str) -> str:
-    return docstring(FIGURES[figure]).splitlines()[0].removeprefix("Draw ")
-
-
 def _base64(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
 
 
-def _episode(folder: RunFolder, rows: Sequence[Row], lab: LabParams) -> tuple[str, list[str]]:
+def _episode(run: RunData) -> tuple[str, list[str]]:
     """Return what a typical traced episode of the best agent is, and the lab as text after each of its actions.
 
     It is the one whose return is the median, so neither a lucky nor an unlucky one.
     """
-    traces, episodes = read_parquet(folder.traces), read_parquet(folder.episodes)
-    agent = next((row.agent for row in rows if row.agent in set(traces["agent"])), None)
+    agent = next((row.agent for row in run.rows if row.agent in run.traces["agent"]), None)
     if agent is None:
         return "", []
-    traces = select(traces, traces["agent"] == agent)
+    traces = run.traces_of(agent)
     traces = select(traces, traces["training_seed"] == traces["training_seed"][0])
-    seeds, returns = (groups_of(episodes, agent, name)[0] for name in ("episode_seed", "return"))
+    seeds, returns = (run.groups(agent, name)[0] for name in ("episode_seed", "return"))
     traced = np.flatnonzero(np.isin(seeds, traces["episode_seed"]))
     seed = int(seeds[traced[np.argsort(returns[traced], kind="stable")[len(traced) // 2]]])
-    env = LabEnv(lab, render_mode="ansi")
+    env = LabEnv(run.lab, render_mode="ansi")
     env.reset(seed=seed)
     frames = [env.render()]
     for action in traces["action"][traces["episode_seed"] == seed][1:]:

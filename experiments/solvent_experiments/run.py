@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from solvent.files import write_atomically, write_json
+from solvent.files import now, write_atomically, write_json
 from solvent_agents.agent import Agent
 from solvent_experiments.config import Experiment
 from solvent_experiments.console import Progress, new_console, span, suggest
@@ -36,7 +36,6 @@ from solvent_experiments.folder import (
     Unit,
     flatten,
     joined,
-    now,
     owned,
     read_parquet,
     write_parquet,
@@ -45,10 +44,9 @@ from solvent_experiments.summary import read_rows, result_tables, summary, write
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 REPORT_EVERY = 0.2
-"""Seconds between a unit's reports."""
+"""Seconds between reports."""
 PACE = {"training": 5e-5, "evaluation": 4e-3, "search": 0.4}
 """Seconds per step of a training, episode of an evaluation, and episode of an agent that searches, until measured."""
-FIRST_FIGURE = "episode"
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error
@@ -73,20 +71,23 @@ Tell = Callable[[Message], None]
 Times = dict[str, float]
 
 
-class Pool(Protocol):
-    """Executes units. ``jobs`` is how many at a time. Leaving it by an error ends what still runs."""
+class Pool:
+    """Executes units, ``jobs`` at a time. Leaving it by an error ends what still runs."""
 
-    jobs: int
+    jobs = 1
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
 
     def submit(self, experiment: Experiment, unit: Unit) -> Future[Times | None]:
         """Execute a unit; the result is its wall times by stage, or None if it was stopped."""
+        raise NotImplementedError
 
     def messages(self) -> Iterator[Message]:
         """Yield what arrived since the last call."""
+        return iter(())
 
     def stop(self) -> None:
         """Make running units return None soon."""
@@ -109,22 +110,20 @@ def run_experiment(
     folder = RunFolder(root)
     with Progress(new_console(), quiet=quiet) as shown, folder.locked(), stop_on_signals(shown) as stop:
         folder.prepare(experiment)
-        left = [unit for unit in folder.units(experiment) if not unit.episodes.exists()]
+        units = folder.units(experiment)
+        left = [unit for unit in units if not unit.episodes.exists()]
         if not left and folder.summary.exists() and folder.finished:
             shown.say(f"{root}: already finished; nothing to do")
             return folder
-        started, begun = now(), time.monotonic()
-        folder.write_manifest(experiment, started, None, 0.0)
+        started = now()
+        folder.write_manifest(experiment, started)
         if left:
             _compile(experiment)
-            opened: contextlib.AbstractContextManager[Pool] = (
-                contextlib.nullcontext(pool) if pool else Processes()
-            )
-            with opened as workers:
-                _Session(experiment, folder, left, workers, shown, stop).work()
-        join(experiment, folder, folder.units(experiment))
+            with contextlib.nullcontext(pool) if pool else Processes() as workers:
+                _execute(experiment, folder, left, workers, shown, stop)
+        join(experiment, folder, units)
         _draw(folder, shown)
-        folder.write_manifest(experiment, started, now(), time.monotonic() - begun)
+        folder.write_manifest(experiment, started, now())
     return folder
 
 
@@ -140,8 +139,7 @@ def _compile(experiment: Experiment) -> None:
 def _draw(folder: RunFolder, shown: Progress) -> None:
     from solvent_experiments.figures.drawing import draw
 
-    drawn = draw(folder)
-    shown.say(f"figures: {len(drawn)} drawn; those without data are left out")
+    shown.say(f"figures: {len(draw(folder))} drawn; those without data are left out")
 
 
 def one_thread_each() -> None:
@@ -164,76 +162,58 @@ def in_order(left: Sequence[Unit], jobs: int) -> tuple[list[Unit], list[Unit]]:
     return learners[:jobs] + quick, learners[jobs:] + slow
 
 
-class _Session:
-    """The unfinished units of a run, executed by a pool."""
+def _execute(
+    experiment: Experiment, folder: RunFolder, left: Sequence[Unit], pool: Pool, shown: Progress,
+    stop: threading.Event,
+) -> None:  # fmt: skip
+    """Execute the units that are left. Raise Interrupted or BrokenRunError if some are not finished."""
+    for _ in pool.messages():  # of an experiment before
+        pass
+    first, later = in_order(left, pool.jobs)
+    clock, failures = Clock(experiment, left, pool.jobs), []
+    running = {pool.submit(experiment, unit): unit for unit in first + later}
+    while running:
+        ended, _ = wait(running, timeout=REPORT_EVERY, return_when="FIRST_COMPLETED")
+        for message in pool.messages():
+            clock.hear(message)
+            said = f"{message.stage}, {message.done:,} of {message.total:,}"
+            shown.update(message.label, message.done / message.total, said, line=False)
+            shown.update("whole run", *clock.told())
+        for future in ended:
+            unit = running.pop(future)
+            try:
+                times = future.result()
+            except BrokenProcessPool:
+                failures.append(f"{unit.label}: a worker process died; the same command resumes the run")
+            except Exception as error:
+                failures.append(f"{unit.label}: {type(error).__name__}: {error} (details: {unit.error})")
+            else:
+                if times is not None:
+                    clock.end(unit.label)
+                    taken = (f"{stage} in {span(seconds)}" for stage, seconds in times.items())
+                    shown.end(unit.label, ", ".join(taken))
+        if stop.is_set():
+            pool.stop()
+            running = {future: unit for future, unit in running.items() if not future.cancel()}
+        elif first and later and not failures and not set(first) & set(running.values()):
+            first = []
+            _draw_first(experiment, folder, shown)
+    if stop.is_set():
+        raise Interrupted
+    if failures:
+        raise BrokenRunError("\n".join(failures))
 
-    def __init__(
-        self, experiment: Experiment, folder: RunFolder, left: Sequence[Unit], pool: Pool, shown: Progress,
-        stop: threading.Event,
-    ) -> None:  # fmt: skip
-        self._experiment, self._folder = experiment, folder
-        self._pool, self._shown, self._stop = pool, shown, stop
-        self._first, later = in_order(left, pool.jobs)
-        self._units = self._first + later
-        self._clock = Clock(experiment, self._units, pool.jobs)
-        self._failures: dict[str, str] = {}
 
-    def work(self) -> None:
-        """Execute all units. Raise Interrupted or BrokenRunError if some are not finished."""
-        for _ in self._pool.messages():  # of an experiment before
-            pass
-        running = {self._pool.submit(self._experiment, unit): unit for unit in self._units}
-        while running:
-            done, _ = wait(running, timeout=REPORT_EVERY, return_when="FIRST_COMPLETED")
-            for message in self._pool.messages():
-                self._hear(message)
-            for future in done:
-                self._end(running.pop(future), future)
-            if self._stop.is_set():
-                self._pool.stop()
-                running = {future: unit for future, unit in running.items() if not future.cancel()}
-        if self._stop.is_set():
-            raise Interrupted
-        if self._failures:
-            raise BrokenRunError("\n".join(f"{label}: {said}" for label, said in self._failures.items()))
+def _draw_first(experiment: Experiment, folder: RunFolder, shown: Progress) -> None:
+    """Draw a figure of the finished units, so that there is something to look at while the others run."""
+    from solvent_experiments.figures.drawing import draw
 
-    def _hear(self, message: Message) -> None:
-        self._clock.hear(message)
-        unit = "steps" if message.stage == "training" else "episodes"
-        said = f"{message.stage}, {message.done:,} of {message.total:,} {unit}"
-        self._shown.update(message.label, message.done / message.total, said, line=False)
-        self._shown.update("whole run", *self._clock.told())
-
-    def _end(self, unit: Unit, future: Future[Times | None]) -> None:
-        try:
-            times = future.result()
-        except BrokenProcessPool:
-            self._failures[unit.label] = "a worker process died; the same command resumes the run"
-        except Exception as error:
-            self._failures[unit.label] = f"{type(error).__name__}: {error} (details: {unit.error})"
-        else:
-            if times is None:
-                return
-            self._clock.end(unit.label)
-            self._shown.end(
-                unit.label, ", ".join(f"{stage} in {span(taken)}" for stage, taken in times.items())
-            )
-            if unit in self._first:
-                self._first.remove(unit)
-                if not self._first and len(self._units) > len(self._clock.ended):
-                    self._draw_first()
-
-    def _draw_first(self) -> None:
-        """Draw a figure of the finished units, so that there is something to look at while the others run."""
-        from solvent_experiments.figures.drawing import draw
-
-        done = [unit for unit in self._folder.units(self._experiment) if unit.episodes.exists()]
-        try:
-            join(self._experiment, self._folder, done)
-            (first,) = draw(self._folder, [FIRST_FIGURE])
-            self._shown.say(f"first figure, while the others run: {first}")
-        except Exception as error:  # an early figure must not stop the trainings
-            self._shown.say(f"no first figure: {error}")
+    try:
+        join(experiment, folder, [unit for unit in folder.units(experiment) if unit.episodes.exists()])
+        (path,) = draw(folder, ["episode"])
+        shown.say(f"first figure, while the others run: {path}")
+    except Exception as error:  # an early figure must not stop the trainings
+        shown.say(f"no first figure: {error}")
 
 
 class Clock:
@@ -338,18 +318,17 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
     if not trained and not _train(experiment, unit, teller("training"), should_stop):
         return None
     agent, beside = _agent(experiment, unit)
-    on_progress = teller("evaluation")
+    told = teller("evaluation")
     evaluated = evaluate(
-        agent, experiment.lab, experiment.evaluation, on_progress=on_progress, should_stop=should_stop
+        agent, experiment.lab, experiment.evaluation, on_progress=told, should_stop=should_stop
     )
     if evaluated is None:
         return None
-    episodes = evaluated.episodes | beside
     for name, events in evaluated.ledgers.items():
         lines = [json.dumps(event, ensure_ascii=False) + "\n" for event in events]
         write_atomically(unit.folder / name, "".join(lines))
     write_parquet(unit.traces, owned(evaluated.traces, unit.agent, unit.seed))
-    write_parquet(unit.episodes, owned(episodes, unit.agent, unit.seed))
+    write_parquet(unit.episodes, owned(evaluated.episodes | beside, unit.agent, unit.seed))
     unit.error.unlink(missing_ok=True)
     return times
 
@@ -373,20 +352,18 @@ def _train(
     assert unit.seed is not None
     for tracked in ("tensorboard", "wandb"):  # of a training that was interrupted
         shutil.rmtree(unit.folder / tracked, ignore_errors=True)
-    recipe = Recipe.from_mapping(experiment.train[unit.agent] or {})
     trained = train(
-        recipe, experiment.lab, seed=unit.seed, folder=unit.folder,
+        Recipe.from_mapping(experiment.train[unit.agent] or {}), experiment.lab, seed=unit.seed, folder=unit.folder,
         on_progress=on_progress, on_episodes=on_episodes, should_stop=should_stop, track=experiment.track,
     )  # fmt: skip
-    if trained is None:
-        return False
-    write_parquet(unit.training, joined(parts))
-    return True
+    if trained is not None:
+        write_parquet(unit.training, joined(parts))
+    return trained is not None
 
 
 def _agent(experiment: Experiment, unit: Unit) -> tuple[Agent, Columns]:
     """Return the agent of a unit, and the columns of a language model's episodes that no other agent has."""
-    if unit.talks:
+    if unit.agent in experiment.language:
         from solvent_experiments.language import recorded
 
         return recorded(experiment, unit.agent)
@@ -407,7 +384,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-class Processes:
+class Processes(Pool):
     """A pool of processes, by default one per core, spawned so that no thread or lock of the parent is copied."""
 
     def __init__(self, jobs: int | None = None) -> None:
@@ -416,9 +393,6 @@ class Processes:
         self.jobs = jobs or cores()
         self._stop, self._queue = context.Event(), context.SimpleQueue()
         self._pool = ProcessPoolExecutor(self.jobs, context, _begin, (self._queue, self._stop))
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for process in multiprocessing.active_children() if kind else ():
@@ -462,8 +436,8 @@ def _begin(queue: Any, stop: Any) -> None:
 
 def _leave_with_parent() -> None:
     parent = multiprocessing.parent_process()
-    while parent is not None and os.getppid() == parent.pid:
-        time.sleep(0.5)
+    assert parent is not None
+    parent.join()
     os._exit(1)
 
 
@@ -471,8 +445,7 @@ def _work(experiment: Experiment, unit: Unit) -> Times | None:
     try:
         return do_unit(experiment, unit, _tell, _should_stop)
     except Exception:
-        with contextlib.suppress(OSError):
-            write_atomically(unit.error, traceback.format_exc())
+        write_atomically(unit.error, traceback.format_exc())
         raise
 
 
@@ -480,10 +453,13 @@ def _work(experiment: Experiment, unit: Unit) -> Times | None:
 
 
 def join(experiment: Experiment, folder: RunFolder, units: Sequence[Unit]) -> None:
-    """Join the tables of ``units`` in ``folder`` and write the summary."""
-    read = {unit.label: read_parquet(unit.episodes) for unit in units}
-    parts = [{k: v for k, v in read[unit.label].items() if k not in LANGUAGE} for unit in units]
-    write_parquet(folder.episodes, joined(parts))
+    """Join the tables of ``units`` in ``folder``, write the summary and, of a gate, its thresholds and domain."""
+    from solvent.lab.words.measured import measured_for
+
+    parts = [read_parquet(unit.episodes) for unit in units]
+    parts = [{name: part[name] for name in part if name not in LANGUAGE} for part in parts]
+    episodes = joined(parts)
+    write_parquet(folder.episodes, episodes)
     write_parquet(folder.traces, joined([read_parquet(unit.traces) for unit in units]))
     trained = [
         owned(columns, unit.agent, unit.seed)
@@ -493,20 +469,10 @@ def join(experiment: Experiment, folder: RunFolder, units: Sequence[Unit]) -> No
     ]
     if trained:
         write_parquet(folder.training, joined(trained))
-    if experiment.lab.gate.enabled:
-        write_json(folder.gate, _judged_by(experiment))
-    write_rows(folder.summary, experiment, summary(joined(parts), experiment.lab))
-
-
-def _judged_by(experiment: Experiment) -> dict[str, Any]:
-    """Return each policy's thresholds, the laxest first, and what `solvent gate build` found of the lab's domain."""
-    from solvent.lab.words.measured import measured_for
-
-    measured = measured_for(experiment.lab)
-    if measured is None:
-        return {"thresholds": {}, "domain": None}
-    thresholds = {policy.name: [policy.tau_accept, policy.tau_review] for policy in measured.policies}
-    return {"thresholds": thresholds, "domain": measured.about["domain"]}
+    if measured := measured_for(experiment.lab):
+        thresholds = {policy.name: [policy.tau_accept, policy.tau_review] for policy in measured.policies}
+        write_json(folder.gate, {"thresholds": thresholds, "domain": measured.about["domain"]})
+    write_rows(folder.summary, experiment, summary(episodes, experiment.lab))
 
 
 def show_results(folder: RunFolder) -> None:

@@ -1,4 +1,4 @@
-"""Statistics over runs and episodes: interquartile mean, bootstrap intervals, performance profile.
+"""Statistics over runs and episodes: interquartile mean and bootstrap intervals.
 
 Definitions follow Agarwal et al. 2021, *Deep Reinforcement Learning at the Edge of the Statistical Precipice*.
 
@@ -48,9 +48,6 @@ def interval(groups: Sequence[Any], repetitions: int = REPETITIONS) -> Interval:
 
     The scores are sorted once, and a resample only counts them.
     """
-    sizes = [len(group) for group in groups]
-    if not sizes or min(sizes) == 0:
-        raise ValueError(f"groups: got sizes {sizes}; allowed: at least one group, none empty")
     return _interval(*_middle_draws(groups, repetitions=repetitions))
 
 
@@ -114,13 +111,6 @@ def share_difference(
 
     draws = [apart(counts) for counts in _counts([len(a) + len(b) for a, b in pairs])]
     return _interval(float(apart(np.ones(len(mine)))), np.concatenate(draws))
-
-
-def performance_profile(scores: Any, thresholds: Any) -> Floats:
-    """Return the share of scores above each of ``thresholds``."""
-    ordered = np.sort(np.asarray(scores, np.float64), axis=None)
-    above: Any = ordered.size - np.searchsorted(ordered, np.asarray(thresholds, np.float64), side="right")
-    return above / ordered.size  # type: ignore[no-any-return]
 
 
 # -- draws: a value, and that of each resample

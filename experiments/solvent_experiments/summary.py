@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from solvent import LabParams
 from solvent.files import write_json
-from solvent_experiments.config import ConfigError, Experiment, read_json
-from solvent_experiments.folder import Columns, groups_of, pairs_of, select
+from solvent_experiments.config import Experiment, read_json
+from solvent_experiments.folder import WRITTEN, Columns, groups_of, pairs_of, select
 from solvent_experiments.statistics import (
     Interval,
     difference,
@@ -49,7 +48,8 @@ WORDS = {
     **dict(zip(SCORES, ("score\n0", "1", "2", "3"), strict=True)),
     "inadequacy": "mean\nscore", "overclaimed": "over\n(%)",
 }  # fmt: skip
-"""Columns of the result tables with their headings and a terminal's line breaks."""
+TABLES = {"results": RESULTS, "paired": PAIRED, "energy": ENERGY, "gate": GATE, "words": WORDS}
+"""Columns of the result tables with their headings and a terminal's line breaks. Only rows with the first are shown."""
 INTERVALS = {
     "score": (".2f", 1),
     "over_honest": ("+.2f", 1),
@@ -178,18 +178,11 @@ def write_rows(path: Path, experiment: Experiment, rows: Sequence[Row]) -> None:
 
 def read_rows(path: Path) -> list[Row]:
     """Return the rows of a run's ``summary.json``, best first."""
-    allowed = "as `solvent run` wrote it"
-    try:
-        return [_row(dict(agent)) for agent in read_json(path, allowed)["agents"]]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f"not a summary ({type(error).__name__}); allowed: {allowed}", file=path) from None
-
-
-def _row(given: dict[str, Any]) -> Row:
-    about = str(given.pop("agent")), int(given.pop("seeds")), int(given.pop("episodes"))
-    row = Row(*about, {k: Interval(**v) if isinstance(v, dict) else float(v) for k, v in given.items()})
-    row.interval("score")
-    return row
+    rows = []
+    for given in read_json(path, WRITTEN)["agents"]:
+        about = given.pop("agent"), given.pop("seeds"), given.pop("episodes")
+        rows.append(Row(*about, {k: Interval(**v) if isinstance(v, dict) else v for k, v in given.items()}))
+    return rows
 
 
 # -- tables
@@ -197,19 +190,19 @@ def _row(given: dict[str, Any]) -> Row:
 
 def result_tables(rows: Sequence[Row], *, title: str = "", mark: str = "") -> list[Table]:
     """Return the tables of a level's mechanisms in order of display; ``mark`` names departures from the level."""
-    have = rows[0].measured
-    results = {key: heading for key, heading in RESULTS.items() if key != "optimum_share" or key in have}
-    compared = [row for row in rows if "over_honest" in row.measured]
-    tables = [_table(rows, results, "results", f"{title}\n{mark}" if mark else title)]
-    tables += [_table(compared, PAIRED, "paired")] if compared else []
-    tables += [_table(rows, ENERGY, "energy")] if "energy_spent" in have else []
-    tables += [_table(rows, GATE, "gate")] if "verdicts_accept" in have else []
-    return [*tables, *([_table(rows, WORDS, "words")] if SCORES[0] in have else [])]
+    tables = []
+    for name, columns in TABLES.items():
+        mine = [row for row in rows if next(iter(columns)) in row.measured]
+        if mine:
+            tables.append(_table(mine, columns, name))
+    return [replace(tables[0], title=f"{title}\n{mark}" if mark else title), *tables[1:]]
 
 
-def _table(rows: Sequence[Row], columns: Mapping[str, str], caption: str, title: str = "") -> Table:
+def _table(rows: Sequence[Row], columns: Mapping[str, str], caption: str) -> Table:
     headings, lines = ["agent"], [[row.agent] for row in rows]
     for key, heading in columns.items():
+        if key == "optimum_share" and key not in rows[0].measured:
+            continue
         headings += [heading, "95 % interval"] if key in INTERVALS else [heading]
         for row, line in zip(rows, lines, strict=True):
             if key in INTERVALS:
@@ -218,7 +211,7 @@ def _table(rows: Sequence[Row], columns: Mapping[str, str], caption: str, title:
                 line.append(f"{row.seeds} x {row.episodes // row.seeds}")
             else:
                 line.append(format(row.mean(key), SHARES.get(key, ".2f")))
-    return Table(tuple(headings), tuple(map(tuple, lines)), title=title, caption=CAPTIONS[caption])
+    return Table(tuple(headings), tuple(map(tuple, lines)), caption=CAPTIONS[caption])
 
 
 def with_interval(found: Interval | float | None, form: str = ".2f", scale: float = 1) -> tuple[str, str]:

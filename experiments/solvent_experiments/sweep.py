@@ -23,7 +23,6 @@ from solvent_experiments.console import new_console, say, suggest
 from solvent_experiments.figures.frame import names_at_right
 from solvent_experiments.figures.style import colour_of, head, new_figure, save, styled
 from solvent_experiments.run import Pool, run_experiment
-from solvent_experiments.statistics import Interval
 from solvent_experiments.summary import Row, read_rows, with_interval
 from solvent_experiments.table import Table
 
@@ -39,9 +38,7 @@ INCHES = 1.7
 Results = Mapping[str, Sequence[Row]]
 
 
-def load_sweep(
-    given: Mapping[str, Any], path: Path, seeds: Sequence[int] | None = None
-) -> dict[str, Experiment]:
+def load_sweep(given: Mapping[str, Any], path: Path) -> dict[str, Experiment]:
     """Return the experiment of each combination of a config's ``sweep`` by its label, such as ``debt.threshold=1.0``.
 
     ``given`` is what the file ``path`` holds.
@@ -51,12 +48,11 @@ def load_sweep(
     """
     fixed = {key: value for key, value in given.items() if key != "sweep"}
     sweep = given["sweep"]
-    if not (sweep and isinstance(sweep, dict)) or not all(
-        isinstance(values, list) and values for values in sweep.values()
-    ):
+    lists = sweep.values() if isinstance(sweep, dict) else ()
+    if not lists or not all(isinstance(values, list) and values for values in lists):
         said = "allowed: parameters with lists of values, such as {debt.threshold: [1.0, 2.0]}"
         raise ConfigError(f"got {sweep!r:.60}; {said}", file=path, key="sweep")
-    combinations = [dict(zip(sweep, chosen, strict=True)) for chosen in itertools.product(*sweep.values())]
+    combinations = [dict(zip(sweep, chosen, strict=True)) for chosen in itertools.product(*lists)]
     if len(combinations) > MOST_RUNS:
         raise ConfigError(f"{len(combinations)} runs; allowed: 1 to {MOST_RUNS}", file=path, key="sweep")
     found = {}
@@ -64,7 +60,7 @@ def load_sweep(
         label = ", ".join(f"{key}={_shown(value)}" for key, value in chosen.items())
         name = f"{fixed.get('name')}-{folder_name(label)}"[:100]
         changed = {**fixed, "name": name, "params": _changed(fixed.get("params") or {}, chosen, path)}
-        found[label] = experiment_of(changed, path, seeds=seeds)
+        found[label] = experiment_of(changed, path)
     return found
 
 
@@ -82,9 +78,8 @@ def _changed(params: Any, chosen: Mapping[str, Any], path: Path) -> dict[str, An
             inner[group] = dict(inner.get(group) or {})
             inner = inner[group]
         if last in inner:
-            raise ConfigError(
-                f"{key} is among the params too; allowed: one of the two", file=path, key="sweep"
-            )
+            said = f"{key} is among the params too; allowed: one of the two"
+            raise ConfigError(said, file=path, key="sweep")
         inner[last] = value
     return changed
 
@@ -95,22 +90,23 @@ def run_sweep(experiments: Mapping[str, Experiment], root: Path, pool: Pool, *, 
     for label, experiment in experiments.items():
         folder = run_experiment(experiment, root / folder_name(label), pool=pool, quiet=quiet)
         results[label] = read_rows(folder.summary)
-    rows = [(label, row) for label, of in results.items() for row in of]
-    about = [{"lab": label, "agent": row.agent} | row.score._asdict() for label, row in rows]
-    means = [{name: row.mean(name) for name in MEANS} for _, row in rows]
-    write_json(root / "sweep.json", [one | more for one, more in zip(about, means, strict=True)])
+    rows = [(label, row, [row.mean(name) for name in MEANS]) for label, of in results.items() for row in of]
+    document = [
+        {"lab": label, "agent": row.agent, **row.score._asdict(), **dict(zip(MEANS, means, strict=True))}
+        for label, row, means in rows
+    ]
+    write_json(root / "sweep.json", document)
     with styled():
         drawn = figure(results)
         head(drawn, f"{experiment.env}, sweep {root.name}")
         save(drawn, root / "sweep")
     numbers = ("return\n(bits)", "95 % interval", "overclaimed", "refused\nby debt", "accepted", "wrong")
     cells = [
-        (label, row.agent, *with_interval(row.score), *(f"{row.mean(name):.2f}" for name in MEANS))
-        for label, row in rows
+        (label, row.agent, *with_interval(row.score), *(f"{mean:.2f}" for mean in means))
+        for label, row, means in rows
     ]
-    table = Table(
-        ("lab", "agent", *numbers), tuple(cells), title=f"{root}: a run for each lab", left=("agent",)
-    )
+    title = f"{root}: a run for each lab"
+    table = Table(("lab", "agent", *numbers), tuple(cells), title=title, left=("agent",))
     new_console().print(table.terminal())
     say(str(root / "sweep.png"))
     two = shlex.join(str(root / folder_name(label)) for label in [*experiments][:2])
@@ -129,15 +125,12 @@ def figure(results: Results) -> Figure:
     for axes, (name, title) in zip(drawn.subplots(len(PANELS), 1, sharex=True), PANELS.items(), strict=True):
         ends = []
         for agent in agents:
-            found = [
-                next(row.measured[name] for row in rows if row.agent == agent) for rows in results.values()
-            ]
-            values = [one.value if isinstance(one, Interval) else one for one in found]
-            colour = colour_of(agent)
+            found = [next(row for row in rows if row.agent == agent) for rows in results.values()]
+            values, colour = [row.mean(name) for row in found], colour_of(agent)
             axes.plot(range(len(values)), values, "o-", ms=3, lw=1.2, color=colour)
-            for place, one in enumerate(found):
-                if isinstance(one, Interval):
-                    axes.vlines(place, one.low, one.high, color=colour, lw=3, alpha=0.4)
+            if name == "score":
+                lows, highs = zip(*((row.score.low, row.score.high) for row in found), strict=True)
+                axes.vlines(range(len(values)), lows, highs, color=colour, lw=3, alpha=0.4)
             ends.append((values[-1], agent, colour))
         axes.set_title(title)
         axes.margins(x=0.04)

@@ -101,7 +101,7 @@ def test_recipe_is_overridden_by_the_config(here: Path) -> None:
 
 
 def test_seeds_are_ranges_and_lists() -> None:
-    assert parse_seeds("0,3-5, 9") == (0, 3, 4, 5, 9)
+    assert parse_seeds("0,3-5, 9") == [0, 3, 4, 5, 9]
     for text in ("", "a", "-1", "5-3", "1.5", "0-10000", str(2**32)):
         with pytest.raises(ConfigError, match="--seeds: got"):
             parse_seeds(text)

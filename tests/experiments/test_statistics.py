@@ -9,7 +9,6 @@ from solvent_experiments.statistics import (
     difference,
     interquartile_mean,
     interval,
-    performance_profile,
     ratio,
     share_difference,
     share_interval,
@@ -30,9 +29,6 @@ def test_interquartile_mean_by_hand(scores: list[float], expected: float) -> Non
 def test_no_scores_are_an_error() -> None:
     with pytest.raises(ValueError, match="at least one"):
         interquartile_mean([])
-    for groups in ([], [[1.0], []]):
-        with pytest.raises(ValueError, match="at least one group, none empty"):
-            interval(groups)
 
 
 def test_resamples_are_those_of_the_definition() -> None:
@@ -92,7 +88,3 @@ def test_paired_shares_of_equal_groups_differ_by_nothing_on_average() -> None:
     apart = share_difference((parts, wholes), (more, wholes), paired=False)
     assert paired.value == pytest.approx(apart.value)
     assert paired.high - paired.low < 0.5 * (apart.high - apart.low)
-
-
-def test_performance_profile_is_the_share_above() -> None:
-    np.testing.assert_allclose(performance_profile([0.0, 1.0, 2.0, 3.0], [-1.0, 1.0, 3.0]), [1.0, 0.5, 0.0])

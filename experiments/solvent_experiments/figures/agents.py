@@ -10,7 +10,7 @@ from solvent_experiments.figures.data import DRAWS, RunData
 from solvent_experiments.figures.frame import LABEL, dots, names_at_right
 from solvent_experiments.figures.style import DASHED, GREY, colour_of, new_figure, signed
 from solvent_experiments.folder import select
-from solvent_experiments.statistics import mean_interval, performance_profile
+from solvent_experiments.statistics import mean_interval
 
 FEW = 20
 """Experiments: fewer say nothing about the spread of their gains."""
@@ -37,7 +37,7 @@ def comparison(run: RunData) -> Figure:
     ends = []
     for name in names:
         returns = np.concatenate(run.groups(name, "return"))
-        profile = performance_profile(returns, values)
+        profile = (returns > values[:, None]).mean(axis=1)
         shares.plot(values, profile, color=colour_of(name), lw=2.0 if name in run.learned else 1.2)
         ends.append((float(np.mean(profile)), name, colour_of(name)))
     shares.set_xlim(values[0], values[-1])
@@ -87,12 +87,9 @@ def honesty(run: RunData) -> Figure:
 
 def claims(run: RunData) -> Figure | None:
     """Draw, for each claim that an agent makes, the mean gain and its range; on the diagonal gains equal claims."""
-    explored = {}
-    for agent in run.agents:
-        traces = run.traces_of(agent)
-        mine = select(traces, traces["event"] == Event.EXPLORED)
-        if len(mine["claim"]):
-            explored[agent] = (mine["claim"], mine["gain"])
+    of = run.traces["event"] == Event.EXPLORED
+    mine = {agent: select(run.traces, of & (run.traces["agent"] == agent)) for agent in run.agents}
+    explored = {agent: (rows["claim"], rows["gain"]) for agent, rows in mine.items() if len(rows["claim"])}
     if not explored:
         return None
     columns = 3
@@ -110,7 +107,7 @@ def claims(run: RunData) -> Figure | None:
                 axes.vlines(level, *np.percentile(gains, (10, 90)), color=colour, lw=1.0, alpha=0.6)
             axes.scatter(level, gains.mean(), s=8 + 60 * count / len(claim), color=colour, lw=0, zorder=3)
         axes.set_title(agent, color=colour_of(agent))
-        means = f"{signed(claim.mean(), 2)} \N{RIGHTWARDS ARROW} {signed(gain.mean(), 2)}"
+        means = f"{signed(claim.mean())} \N{RIGHTWARDS ARROW} {signed(gain.mean())}"
         axes.text(0.03, 0.97, means, transform=axes.transAxes, va="top", color=GREY)
     left = [agent for agent in run.agents if agent not in explored]
     figure.supxlabel(

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent import LabParams
-from solvent_experiments.config import Experiment, environment_params
-from solvent_experiments.console import visible
+from solvent_experiments.config import Experiment
 from solvent_experiments.folder import Columns, RunFolder, groups_of, read_parquet, select
 from solvent_experiments.summary import Row, read_rows
 
@@ -43,8 +42,8 @@ class RunData:
     def heading(self) -> str:
         """The level and the name of the run."""
         run = self.experiment
-        changed = not run.mark and run.lab != environment_params(run.env)
-        return f"{run.env}{' (changed parameters)' if changed else ''}, run {visible(run.name)}"
+        changed = f" ({run.changed})" if run.changed else ""
+        return f"{run.env}{changed}, run {run.name}"
 
     @property
     def agents(self) -> list[str]:
@@ -61,8 +60,9 @@ class RunData:
     def learners(self) -> dict[str, Columns]:
         """Return the training episodes of each learner."""
         table = self.training or {"agent": np.array([], object)}
-        found = {name: select(table, table["agent"] == name) for name in self.learned}
-        return {name: episodes for name, episodes in found.items() if len(episodes["agent"])}
+        return {
+            name: select(table, table["agent"] == name) for name in self.learned if name in table["agent"]
+        }
 
 
 def load_run(folder: RunFolder) -> RunData:

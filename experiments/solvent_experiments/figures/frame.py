@@ -13,7 +13,7 @@ from matplotlib.ticker import EngFormatter
 from numpy.typing import NDArray
 
 from solvent_experiments.figures.data import RunData, held
-from solvent_experiments.figures.style import DASHED, GREY, INK, PALETTE, SIZE, colour_of, signed
+from solvent_experiments.figures.style import DASHED, GREY, INK, SIZE, colour_of, signed
 from solvent_experiments.statistics import Interval
 
 LABEL = 0.155  # inches between the names at the ends of lines
@@ -76,17 +76,11 @@ def over_heartbeats(
     return ends
 
 
-def dots(
-    axes: Axes,
-    names: Sequence[str],
-    found: Sequence[Interval],
-    colours: Sequence[str] = PALETTE[:1],
-    digits: int = 2,
-) -> None:
+def dots(axes: Axes, names: Sequence[str], found: Sequence[Interval], colours: Sequence[str]) -> None:
     """Draw a row for each value with its 95 % interval and the numbers beside it, the first row at the top."""
     beside: Any = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": SIZE - 0.5}
     for i, interval in enumerate(found):
-        place, colour = len(names) - 1 - i, colours[i % len(colours)]
+        place, colour = len(names) - 1 - i, colours[i]
         if np.isnan(interval.value):
             axes.annotate("nothing to measure", (1.02, place), color=GREY, **beside)
             continue
@@ -94,7 +88,7 @@ def dots(
             [interval.low, interval.high], [place] * 2, color=colour, lw=4, alpha=0.4, solid_capstyle="butt"
         )
         axes.plot(interval.value, place, "o", ms=4, color=colour)
-        value, low, high = (signed(number, digits) for number in interval)
+        value, low, high = map(signed, interval)
         axes.annotate(f"{value}  ({low} to {high})", (1.02, place), color=INK, **beside)
     rows(axes, names)
 
@@ -110,15 +104,13 @@ def rows(axes: Axes, names: Sequence[str]) -> None:
 def stacked(axes: Axes, names: Sequence[str], counts: Mapping[str, Sequence[float]], *, shares: bool) -> None:
     """Draw a bar for each name with parts by colour, the first at the top; ``shares`` scales each bar to 1."""
     table = np.array(list(counts.values()), np.float64)
-    totals = table.sum(axis=0)
-    for place, total in enumerate(totals):
-        parts = table[:, place] / total if shares and total else table[:, place]
-        left = 0.0
-        for colour, part in zip(counts, parts, strict=True):
-            axes.barh(len(names) - 1 - place, part, 0.68, left, color=colour, ec="white", lw=0.5)
-            left += part
-        if shares and not total:
-            axes.text(0.01, len(names) - 1 - place, "none", va="center", color=GREY)
+    totals, places = table.sum(axis=0), np.arange(len(names))[::-1]
+    if shares:
+        table = table / np.where(totals > 0, totals, 1)
+        for place in places[totals == 0]:
+            axes.text(0.01, place, "none", va="center", color=GREY)
+    for colour, part, end in zip(counts, table, table.cumsum(axis=0), strict=True):
+        axes.barh(places, part, 0.68, end - part, color=colour, ec="white", lw=0.5)
     rows(axes, names)
 
 

@@ -97,9 +97,9 @@ def colour_of(agent: str) -> str:
     return AGENTS.get(agent) or PALETTE[crc32(agent.encode()) % len(PALETTE)]
 
 
-def signed(number: float, digits: int) -> str:
-    """Return a number with a true minus sign, as on the axes."""
-    return f"{round(number, digits) + 0.0:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+def signed(number: float) -> str:
+    """Return a number with two digits and a true minus sign, as on the axes."""
+    return f"{round(number, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def head(figure: Figure, heading: str, mark: str = "") -> None:

@@ -33,13 +33,11 @@ Runs = Annotated[Path, typer.Option("--runs", help="Folder of the runs.")]
 def list_studies() -> None:
     """List the studies with their claims and what they need."""
     from solvent_experiments.studies.results import all_studies
-    from solvent_experiments.studies.study import Arm
     from solvent_experiments.table import Table
 
     rows = []
     for name, study in all_studies().items():
-        trainings = sum(source.seeds for source in study.sources() if isinstance(source, Arm))
-        rows.append((name, study.claim, str(trainings)))
+        rows.append((name, study.claim, str(sum(arm.seeds for arm in study.arms()))))
     table = Table(("study", "claim", "trainings"), tuple(rows), left=("claim",), wrapped=("claim",))
     new_console().print(table.terminal(leading=1))
     suggest("`solvent study run NAME --smoke` runs one in seconds, as a test.")

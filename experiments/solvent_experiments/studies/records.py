@@ -16,71 +16,52 @@ from numpy.typing import NDArray
 
 from solvent import LabParams
 from solvent.lab.actions import action_table
-from solvent.lab.codes import VERDICTS, Event
+from solvent.lab.codes import Event
 from solvent.lab.columns import episode_columns
 from solvent.lab.mechanisms.debt import debt_rules, should_refuse
 from solvent.lab.verbs import CALIBRATIONS, Verb
 from solvent_agents import find_agent, rollout
 from solvent_agents.agent import Actions, Agent
-from solvent_agents.rollout import Step, walk
+from solvent_agents.rollout import walk
 from solvent_experiments.folder import Columns, flatten, joined, owned, write_parquet
 from solvent_experiments.studies.forecast import forecasts
 from solvent_experiments.studies.study import Play, StudyData, lab_of
 
-BATCH = 256
 LEFT = (10, 6, 3)
 """Heartbeats that a lot has left when debt is put into a lab."""
 OWED = 0.5
 """Bits above the threshold that are put into it."""
-RESULTS = ("return", "accepted", "wrong")
-"""Columns of an episode's record that tables of labs keep."""
 DEBTS = (0.0, 0.5, 1.0, 1.5)
 """Debts in bits that ``claims_in_debt`` sets, one per lot."""
 
 
 Record = Callable[..., Columns]
-"""Plays an agent, the parameters of its labs, and seeds."""
+"""Takes an agent, the parameters of its labs, and an array of their seeds."""
 
 
-def batched(record: Record) -> Record:
-    """Make a record of any number of labs of one that plays them all at once."""
-
-    @functools.wraps(record)
-    def played(agent: Agent, params: LabParams, seeds: Sequence[int], **how: Any) -> Columns:
-        batches = (np.asarray(seeds[first : first + BATCH]) for first in range(0, len(seeds), BATCH))
-        return joined([record(agent, params, batch, **how) for batch in batches])
-
-    return played
-
-
-def episodes(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+def episodes(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
     """Return a row for each episode.
 
     Beside its record: its longest run of calibrations, whether a screen is unaffordable at its end, and the sum of the
     confidences ``stated`` in accepted findings, with that of ``right`` less stated.
     """
-    columns = rollout.episodes(agent, params, seeds, trace=True)
+    columns = rollout.episodes(agent, params, seeds.tolist(), trace=True)
     trace = columns.pop("trace")
-    longest = longest_runs(trace["event"] == int(Event.CALIBRATED))
     published = trace["event"] == int(Event.PUBLISHED)
     confidence = action_table(params)["confidence"][np.nan_to_num(trace["action"]).astype(np.int64)]
     stated = np.where(published, confidence, 0.0)
     columns = flatten(columns)
     left = zip(columns["wells"], columns["debt"], strict=True)
-    exhausted = np.array([out_of_wells(params, int(wells), float(debt)) for wells, debt in left])
-    seed = columns.pop("seed")
-    understated = np.where(published, trace["right"] - stated, 0.0).sum(axis=1)
     return {
-        "episode_seed": seed,
+        "episode_seed": columns.pop("seed"),
         **columns,
-        "longest_calibration": longest,
-        "exhausted": exhausted,
+        "longest_calibration": longest_runs(trace["event"] == int(Event.CALIBRATED)),
+        "exhausted": np.array([out_of_wells(params, int(wells), float(debt)) for wells, debt in left]),
         "stated": stated.sum(axis=1),
-        "understated": understated,
+        "understated": np.where(published, trace["right"] - stated, 0.0).sum(axis=1),
     }
 
 
-@batched
 def projects(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
     """Return a row for each career, with the columns ``<measure>_<project>`` and ``<measure>_change``.
 
@@ -128,7 +109,6 @@ def longest_runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
     return longest
 
 
-@batched
 def claims(agent: Agent, params: LabParams, seeds: NDArray[np.int64], debts: Sequence[float] = ()) -> Columns:
     """Return a row for each experiment in the first episode of labs with these ``seeds``.
 
@@ -162,34 +142,7 @@ def claims(agent: Agent, params: LabParams, seeds: NDArray[np.int64], debts: Seq
     return joined(parts)
 
 
-@batched
-def judged(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
-    """Return a row for each episode of a lab with a gate, with counts of its findings by truth and verdict."""
-    names = [f"{truth}_{verdict}" for truth in ("right", "wrong") for verdict in VERDICTS]
-    columns: Columns = {name: np.zeros(len(seeds), np.int64) for name in names}
-    columns |= {name: np.zeros(len(seeds)) for name in RESULTS}
-    compounds = action_table(params)["compound"]
-    for step in walk(agent, params, seeds):
-        found = step.running & (step.results["wording"] >= 0)
-        potency = step.before["potency"][np.arange(len(seeds)), compounds[step.actions]]
-        right = step.results["asserted"] == potency
-        for truth, told in (("right", right), ("wrong", ~right)):
-            for code, verdict in enumerate(VERDICTS):
-                columns[f"{truth}_{verdict}"] += found & told & (step.results["verdict"] == code)
-        add_results(columns, params, step)
-    return {"episode_seed": seeds, **columns}
-
-
-def add_results(columns: Columns, params: LabParams, step: Step) -> None:
-    """Set the ``RESULTS`` of the episodes that ended with a step, of those that are among the columns."""
-    ended = np.flatnonzero(step.ended)
-    if len(ended):
-        finals = episode_columns(params, step.after, ended)
-        for name in set(RESULTS) & columns.keys():
-            columns[name][ended] = finals[name]
-
-
-def indebted(agent: Agent, params: LabParams, seeds: Sequence[int], *, waits: bool = False) -> Columns:
+def indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], *, waits: bool = False) -> Columns:
     """Return a row for each lab and each of ``LEFT``, with ``OWED`` bits more than it may owe put into the lab.
 
     It happens when the second lot has ``left`` heartbeats left. ``blocked`` counts the actions above the threshold
@@ -200,14 +153,11 @@ def indebted(agent: Agent, params: LabParams, seeds: Sequence[int], *, waits: bo
     return joined([_indebted(agent, params, seeds, left=left, waits=waits) for left in LEFT])
 
 
-@batched
 def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: int, waits: bool) -> Columns:
     third_lot, threshold = 2 * params.assay.lot_heartbeats, params.debt.threshold
     due, owing = np.ones(len(seeds), np.bool_), np.zeros(len(seeds), np.bool_)
-    counts: Columns = {"return": np.zeros(len(seeds))}
-    counts |= {
-        name: np.zeros(len(seeds), np.int64) for name in ("blocked", "calibrations", "calibrated", "first")
-    }
+    names = ("return", "blocked", "calibrations", "calibrated", "first")
+    counts: Columns = {name: np.zeros(len(seeds), float if name == "return" else int) for name in names}
     verbs = action_table(params)["verb"]
     rest = int(np.flatnonzero(verbs == Verb.REST)[0])
 
@@ -229,7 +179,9 @@ def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: i
         counts["blocked"] += over
         counts["calibrations"] += proposed
         counts["calibrated"] += over & (step.results["event"] == int(Event.CALIBRATED))
-        add_results(counts, params, step)
+        if step.ended.any():
+            finals = episode_columns(params, step.after, np.flatnonzero(step.ended))
+            counts["return"][step.ended] = finals["return"]
         due[step.ended] = False
     columns = {"episode_seed": seeds, "left": np.full(len(seeds), left), **counts}
     return {name: column[owing] for name, column in columns.items()}
@@ -240,7 +192,6 @@ RECORDS: Mapping[str, Record] = {
     "projects": projects,
     "claims": claims,
     "claims_in_debt": functools.partial(claims, debts=DEBTS),
-    "judged": judged,
     "indebted": indebted,
     "waiting": functools.partial(indebted, waits=True),
 }
@@ -249,7 +200,7 @@ RECORDS: Mapping[str, Record] = {
 def make_table(play: Play, data: StudyData, smoke: bool) -> None:
     """Play and write the table, the job of a process."""
     lab, record = lab_of(play), RECORDS[play.record]
-    seeds = range(play.first_seed, play.first_seed + (24 if smoke else play.episodes))
+    seeds = np.arange(play.first_seed, play.first_seed + (24 if smoke else play.episodes))
     if play.arm is None:
         parts = [owned(record(script(play, lab), lab, seeds), play.script)]
     else:
@@ -257,10 +208,9 @@ def make_table(play: Play, data: StudyData, smoke: bool) -> None:
 
         folder, learner = data.folder(play.arm), play.arm.learner
         units = [folder.unit(learner, seed) for seed in folder.experiment().seeds]
-        policies = [LearnedAgent.load(unit.model, lab) for unit in units]
         parts = [
-            owned(record(policy, lab, seeds), learner, unit.seed)
-            for policy, unit in zip(policies, units, strict=True)
+            owned(record(LearnedAgent.load(unit.model, lab), lab, seeds), learner, unit.seed)
+            for unit in units
         ]
     write_parquet(data.table(play), joined(parts))
 

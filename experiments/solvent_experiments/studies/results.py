@@ -12,21 +12,19 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from solvent.files import write_json
+from solvent.files import now, write_json
 from solvent.lab.settings import nearest
 from solvent_experiments import studies
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import Progress, new_console
 from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import BLUE, GREEN, GREY, RED, head, new_figure, save, styled
-from solvent_experiments.folder import now
 from solvent_experiments.run import Processes, run_experiment
 from solvent_experiments.statistics import NOTHING, Interval
 from solvent_experiments.studies.records import make_table
 from solvent_experiments.studies.study import (
     CONFIRMED,
     REFUTED,
-    Arm,
     Compare,
     Finding,
     Play,
@@ -36,6 +34,8 @@ from solvent_experiments.studies.study import (
     verdict_on,
 )
 from solvent_experiments.table import Table
+
+Means = Mapping[str, Mapping[str, Interval]]
 
 
 def all_studies() -> dict[str, Study]:
@@ -53,22 +53,15 @@ def study_named(name: str) -> Study:
 
 
 def run_study(
-    name: str,
-    runs: Path,
-    seeds: Sequence[int] | None,
-    *,
-    smoke: bool,
-    jobs: int | None,
-    quiet: bool,
+    name: str, runs: Path, seeds: Sequence[int] | None, *, smoke: bool, jobs: int | None, quiet: bool
 ) -> None:
     """Train the arms and make the plays that are not there yet."""
     study, data = study_named(name), StudyData(name, runs)
-    arms = [source for source in study.sources() if isinstance(source, Arm)]
-    plays = [source for source in study.sources() if isinstance(source, Play)]
     with Processes(jobs) as pool:
-        for arm in arms:
+        for arm in study.arms():
             experiment = arm.experiment(seeds, smoke=smoke)
             run_experiment(experiment, data.folder(arm).root, pool=pool, quiet=quiet)
+        plays = [source for source in study.sources() if isinstance(source, Play)]
         left = [play for play in plays if not data.table(play).exists()]
         made = [pool.call(make_table, play, data, smoke) for play in left]
         with Progress(new_console(), quiet=quiet) as shown:
@@ -78,46 +71,46 @@ def run_study(
 
 
 def show_score(name: str, runs: Path, out: Path | None = None) -> None:
-    """Print a study's findings and means; with ``out``, write them as ``NAME.json`` and ``NAME.png``."""
+    """Print a study's findings and means; with ``out``, write them first, as ``NAME.json`` and ``NAME.png``."""
     study, data, console = study_named(name), StudyData(name, runs), new_console()
     findings = study.score(data)
+    means = {label: _means(study, data, source) for label, source in study.rows.items()}
+    if out is not None:  # before anything is printed: who reads may close the pipe
+        write_json(out / f"{name}.json", _document(study, data, findings, means))
+        with styled():
+            save(figure(name, study, findings), out / name)
     console.print(f"{study.title}: {verdict_on(findings)}\n{study.claim}", highlight=False)
     expected = {-1: "below 0", 0: "", 1: "above 0"}
     told = [(f.name, _told(f.found), f.unit, expected[f.expected], f.verdict) for f in findings]
     headings = ("finding", "value (95 %)", "unit", "expected", "verdict")
     console.print(Table(headings, tuple(told), left=headings, wrapped=("finding",)).terminal())
-    means = {label: _means(study, data, source) for label, source in study.rows.items()}
     rows = [(column, label, _told(of[column])) for column in study.columns for label, of in means.items()]
-    if rows:
-        console.print(Table(("mean per episode", "of", "value (95 %)"), tuple(rows), left=("of",)).terminal())
+    console.print(Table(("mean per episode", "of", "value (95 %)"), tuple(rows), left=("of",)).terminal())
     console.print("\n".join(study.notes), highlight=False)
     if out is not None:
-        write_json(out / f"{name}.json", _mapping(study, data, findings, means))
-        with styled():
-            save(figure(name, study, findings), out / name)
         console.print(f"{out / name}.json\n{out / name}.png", highlight=False)
 
 
 def _means(study: Study, data: StudyData, source: Source) -> dict[str, Interval]:
-    measured = [name for name in study.columns if name in data.columns(source)]
-    found = {name: Compare(name, "", source, name).found(data) for name in measured}
-    return {name: found.get(name, NOTHING) for name in study.columns}
+    measured = data.columns(source)
+    return {
+        name: Compare(name, "", source, name).found(data) if name in measured else NOTHING
+        for name in study.columns
+    }
 
 
 def _told(found: Interval) -> str:
     return "-" if isnan(found.value) else f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
-def _mapping(
-    study: Study, data: StudyData, findings: Sequence[Finding], means: Mapping[str, Mapping[str, Interval]]
-) -> dict[str, Any]:
-    arms = [(arm, data.folder(arm).read_manifest()) for arm in study.sources() if isinstance(arm, Arm)]
+def _document(study: Study, data: StudyData, findings: Sequence[Finding], means: Means) -> dict[str, Any]:
+    arms = [(arm, data.folder(arm).read_manifest()) for arm in study.arms()]
     fewer = [made["seeds"] for arm, made in arms if len(made["seeds"]) < arm.seeds]
     seeds = f" --seeds {','.join(map(str, fewer[0]))}" if fewer else ""
     kept = ("solvent", "commit", "seeds", "finished")
     return {
         "command": f"solvent study run {data.name}{seeds} && solvent study show {data.name} --out docs/results/studies",
-        "finished": now(),
+        "finished": now().isoformat(timespec="seconds"),
         "title": study.title,
         "claim": study.claim,
         "verdict": verdict_on(findings),

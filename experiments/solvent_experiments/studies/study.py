@@ -6,9 +6,9 @@ arm's policies, into a lab, possibly under other rules, and keeps a table. Both 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -104,9 +104,6 @@ class Compare:
     """A number of a study: a column of ``of``, less ``times`` that of ``to``, plus ``plus``.
 
     Attributes:
-        name: measure and subject.
-        unit: the number's unit.
-        of: the source.
         column: the column that is averaged; with ``over``, its sum is divided by that of the other column.
         to: the source to compare with, if any.
         expected: the sign that the claim expects; 0 outside the claim.
@@ -138,13 +135,8 @@ class Compare:
         if not all(sum(map(len, part)) for part in parts):  # such as an agent that never claims
             return NOTHING
         if self.over is not None:
-            shares = list(zip(parts, groups(self.over), strict=True))
-            compared = len(shares) == 2
-            found = (
-                share_difference(*shares[::-1], paired=self.paired)
-                if compared
-                else share_interval(*shares[0])
-            )
+            mine, *other = zip(parts, groups(self.over), strict=True)
+            found = share_difference(other[0], mine, paired=False) if other else share_interval(*mine)
         elif self.to is None:
             found = (interval if self.middle else mean_interval)(parts[0])
         elif self.paired:
@@ -183,7 +175,6 @@ class Study:
     """A study.
 
     Attributes:
-        title: what it is about.
         claim: one sentence that can be wrong.
         compares: the numbers that decide.
         rows: sources by label, and the columns of their means, for the table.
@@ -208,6 +199,9 @@ class Study:
         distinct = {(type(source).__name__, source.name): source for source in named}
         return sorted(distinct.values(), key=lambda source: isinstance(source, Play))
 
+    def arms(self) -> list[Arm]:
+        return [source for source in self.sources() if isinstance(source, Arm)]
+
     def score(self, data: StudyData) -> list[Finding]:
         """Return what was found."""
         found = [Finding(c.name, c.found(data), c.unit, c.expected) for c in self.compares]
@@ -225,33 +219,27 @@ class StudyData:
         """Return the run of an arm, which all studies share."""
         return RunFolder(self.runs / "arms" / arm.name)
 
-    def table(self, play: Play) -> Path:
-        return self.runs / self.name / f"{play.name}.parquet"
-
-    @cached_property
-    def _read(self) -> dict[Path, Columns]:
-        return {}
+    def table(self, source: Source, training: bool = False) -> Path:
+        """Return where the episodes of an arm's evaluation or training are, or the table of a play."""
+        if isinstance(source, Play):
+            return self.runs / self.name / f"{source.name}.parquet"
+        return self.folder(source).training if training else self.folder(source).episodes
 
     def columns(self, source: Source, training: bool = False) -> Columns:
-        """Return the episodes of an arm's evaluation or training, or the table of a play."""
-        if isinstance(source, Play):
-            path = self.table(source)
-        else:
-            path = self.folder(source).training if training else self.folder(source).episodes
-        if path not in self._read:
-            if not path.exists():
-                raise ConfigError(f"not there yet; allowed: after `solvent study run {self.name}`", file=path)
-            self._read[path] = read_parquet(path)
-        return self._read[path]
+        path = self.table(source, training)
+        if not path.exists():
+            raise ConfigError(f"not there yet; allowed: after `solvent study run {self.name}`", file=path)
+        return _read(path)
 
     def groups(self, source: Source, name: str, where: tuple[str, float] | None = None) -> list[Any]:
         """Return a column by training seed."""
         columns = self.columns(source)
         if where is not None:
             columns = select(columns, columns[where[0]] == where[1])
-        return [
-            group for agent in np.unique(columns["agent"]) for group in groups_of(columns, str(agent), name)
-        ]
+        return [group for agent in np.unique(columns["agent"]) for group in groups_of(columns, agent, name)]
+
+
+_read = functools.cache(read_parquet)
 
 
 ENFORCED = Arm("enforced", "enforced", seeds=10)
