@@ -223,6 +223,7 @@ class Clock:
         self.ended: set[str] = set()
         self._jobs, self._units = jobs, {unit.label: unit for unit in units}
         self._found: dict[tuple[str, str], Message] = {}
+        self._first: dict[tuple[str, str], Message] = {}  # from which a pace is measured: what starts is slow
         evaluation = experiment.evaluation
         for unit in units:
             fewest = evaluation.slow_episodes if searches(unit) else evaluation.episodes
@@ -233,6 +234,8 @@ class Clock:
 
     def hear(self, message: Message) -> None:
         self._found[message.label, message.stage] = message
+        if message.done:
+            self._first.setdefault((message.label, message.stage), message)
 
     def end(self, label: str) -> None:
         """Count a unit as done."""
@@ -243,9 +246,12 @@ class Clock:
     def _pace(self, unit: Unit, stage: str) -> float:
         """Return the seconds per step or episode of a stage: the agent's, of all its seeds, as soon as it is known."""
         mine = [
-            f for f in self._found.values() if f.stage == stage and self._units[f.label].agent == unit.agent
+            (first, self._found[key])
+            for key, first in self._first.items()
+            if key[1] == stage and self._units[key[0]].agent == unit.agent
         ]
-        seconds, done = sum(f.seconds for f in mine), sum(f.done for f in mine if f.seconds)
+        seconds = sum(found.seconds - first.seconds for first, found in mine)
+        done = sum(found.done - first.done for first, found in mine)
         return seconds / done if done and seconds > 1.0 else self._guess(unit, stage)
 
     @staticmethod

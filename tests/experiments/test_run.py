@@ -193,7 +193,8 @@ def test_time_left_is_that_of_all_units_at_the_measured_pace() -> None:
     units = RunFolder(Path("x")).units(experiment)
     clock = Clock(experiment, units, 2)
     for unit in units[:2]:
-        clock.hear(Message(unit.label, "training", 50_000, 100_000, 50.0))
+        for done in (1_000, 50_000):  # whatever it took to start
+            clock.hear(Message(unit.label, "training", done, 100_000, 70.0 + done / 1_000))
     seconds, share = clock.left()
     assert seconds == pytest.approx(100.0, abs=1.0)
     assert share == pytest.approx(1 / 3, abs=0.01)
