@@ -35,31 +35,24 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import BaseModel, Field, ValidationError
 
 from solvent.energy.pricing import ACTION, BOTH, CATEGORIES, MOST_ENERGY, ToolEnergy, energy_for_tool
-from solvent.energy.rules import Discomfort, Energy, Evidence, Proposal, ProposalError
+from solvent.energy.rules import MOST_READ, Discomfort, Energy, Evidence, Proposal, ProposalError
 from solvent.files import RECORD, first_problem, read_input, strict_json, write_atomically
+from solvent.lab.compiled import plain as plain_python
 from solvent.lab.mechanisms import energy as lab_energy
 from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, EnergyParams
 from solvent.lab.mechanisms.proposals import confidence as usual_confidence
 from solvent.lab.settings import UNIT, in_thousandths, nearest
 from solvent.lab.verbs import INTENTS
+from solvent.lab.words.notebook import plural
 
 __all__ = [
-    "Action", "EnergyMeter", "HeartbeatSummary", "Quote", "count", "energy_for_action", "intent_summary_text", "plain",
+    "Action", "EnergyMeter", "HeartbeatSummary", "Quote", "energy_for_action", "intent_summary_text", "plain",
 ]  # fmt: skip
 
 RECENT_HEARTBEATS = 24
 """Closed heartbeats that a meter remembers, with their deferrals and paid uses."""
-LONGEST = 2**24
-"""Maximum size of a saved meter, bytes."""
-INTENT_OF = {
-    "read": "exploration", "create": "maintenance", "modify": "maintenance", "delete": "maintenance",
-    "send_private": "social", "send_public": "social",
-}  # fmt: skip
-"""The intent class of a discovered tool, by its category."""
-
 _DEFAULTS = EnergyParams()
-# The plain Python function accepts EnergyParams.
-_multiplier = getattr(lab_energy.multiplier, "py_func", lab_energy.multiplier)
+_multiplier = plain_python(lab_energy.multiplier)  # it accepts EnergyParams
 
 
 class Action(NamedTuple):
@@ -171,7 +164,7 @@ class EnergyMeter:
         """
         meter = cls(0.0, **options)
         try:
-            meter._state = _State.model_validate(strict_json(read_input(path, LONGEST)))
+            meter._state = _State.model_validate(strict_json(read_input(path, MOST_READ)))
         except ValueError as error:
             said = first_problem(error) if isinstance(error, ValidationError) else error
             raise ValueError(f"{path}: not a saved meter ({said})") from None
@@ -212,7 +205,8 @@ class EnergyMeter:
         """
         if tool.name in self.actions:
             raise ValueError(f"name: got {tool.name!r} twice; allowed: each name once")
-        intent = INTENT_OF.get(tool.category) if intent is None else intent
+        if intent is None and tool.category in CATEGORIES:
+            intent = CATEGORIES[tool.category].intent
         if intent not in INTENTS:
             raise ValueError(f"intent: got {intent!r} for {tool.name!r}; allowed: {', '.join(INTENTS)}")
         self.actions[tool.name] = Action(tool, intent, kind, tool.energy_cost)
@@ -334,11 +328,11 @@ class EnergyMeter:
         sections = [intent_summary_text(self.spent)]
         if state.recent:
             past = {name: sum(beat[name] for beat in state.recent) / UNIT for name in INTENTS}
-            heading = f"Energy spent in the {count(len(state.recent), 'heartbeat')} before:"
+            heading = f"Energy spent in the {plural(len(state.recent), 'heartbeat')} before:"
             sections.append(intent_summary_text(past, heading))
         beats = dict.fromkeys((row.action_considered, row.heartbeat_number) for row in state.deferrals)
         lines = [
-            f"- {name}: {count(n, 'heartbeat')}" for name, n in Counter(name for name, _ in beats).items()
+            f"- {name}: {plural(n, 'heartbeat')}" for name, n in Counter(name for name, _ in beats).items()
         ]
         sections.append(
             "\n".join([f"Put off in the last {RECENT_HEARTBEATS} heartbeats:", *(lines or ["- nothing"])])
@@ -490,11 +484,6 @@ def intent_summary_text(
 def plain(value: float) -> str:
     """Format a number to three decimals without trailing zeros: ``6``, ``4.5``."""
     return f"{round(float(value), 3) + 0.0:.10g}"
-
-
-def count(n: int, noun: str) -> str:
-    """Return ``1 heartbeat``, ``2 heartbeats``."""
-    return f"{n} {noun}" + ("" if n == 1 else "s")
 
 
 def _number(name: str, value: Any, low: float = 0.0, high: float = MOST_ENERGY) -> float:

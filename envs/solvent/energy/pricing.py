@@ -39,7 +39,7 @@ BOTH, CHAT = ("heartbeat", "chat"), ("chat",)
 
 
 class Category(NamedTuple):
-    """One row of the source's table: range of costs, floor and contexts, and the ratings that a tool starts from."""
+    """One row of the source's table: costs, floor, contexts, the ratings that a tool starts from, its intent class."""
 
     label: str
     low: float  # energy
@@ -47,15 +47,16 @@ class Category(NamedTuple):
     floor: float | None  # energy
     contexts: tuple[str, ...]
     ratings: tuple[int, int, int, int, int]  # in the order of DIMENSIONS
+    intent: str
 
 
 CATEGORIES: Mapping[str, Category] = {
-    "read": Category("read / search", 0.5, 1.0, None, BOTH, (1, 0, 0, 0, 0)),
-    "create": Category("draft / create", 1.0, 2.0, None, BOTH, (2, 0, 0, 0, 0)),
-    "modify": Category("modify / update", 2.0, 3.0, None, CHAT, (2, 2, 0, 0, 0)),
-    "send_private": Category("send private", 3.0, 5.0, 3.0, CHAT, (3, 2, 0, 2, 0)),
-    "delete": Category("delete / destroy", 5.0, 7.0, 5.0, CHAT, (3, 4, 0, 3, 3)),
-    "send_public": Category("send public", 6.0, 8.0, 6.0, CHAT, (3, 3, 4, 2, 2)),
+    "read": Category("read / search", 0.5, 1.0, None, BOTH, (1, 0, 0, 0, 0), "exploration"),
+    "create": Category("draft / create", 1.0, 2.0, None, BOTH, (2, 0, 0, 0, 0), "maintenance"),
+    "modify": Category("modify / update", 2.0, 3.0, None, CHAT, (2, 2, 0, 0, 0), "maintenance"),
+    "send_private": Category("send private", 3.0, 5.0, 3.0, CHAT, (3, 2, 0, 2, 0), "social"),
+    "delete": Category("delete / destroy", 5.0, 7.0, 5.0, CHAT, (3, 4, 0, 3, 3), "maintenance"),
+    "send_public": Category("send public", 6.0, 8.0, 6.0, CHAT, (3, 3, 4, 2, 2), "social"),
 }
 """The source's categories, cheapest first."""
 
