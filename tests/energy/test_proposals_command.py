@@ -33,8 +33,12 @@ def test_the_sources_proposal_becomes_a_price(solvent, tmp_path):
     assert "filed 1, skipped 0; 1 wait" in solvent("file", str(path))
     assert "was filed before" in solvent("file", str(path), refused=True)
     (row,) = json.loads(solvent("list", "--status", "pending", "--json"))
-    key = row["id"][:8]
-    assert key in solvent("list")
+    assert row["id"] in solvent("list")
+    own = str(tmp_path / "my costs.db")
+    assert f"prices --store '{own}'`" in call("proposals", "register", "--store", own).succeeded()
+    assert (
+        "no pending proposals" in call("proposals", "list", "--status", "pending", "--store", own).succeeded()
+    )
     assert row["heartbeat_refs"] == [102, 109]
     with CostStore(tmp_path / "costs.db") as store:
         store.approve(row["id"], new_cost=4.5, notes="fair")
@@ -65,18 +69,3 @@ def test_deferrals_are_logged_once(solvent, tmp_path):
 def test_what_is_refused_makes_no_store(solvent, tmp_path, arguments):
     solvent(*arguments, refused=True)
     assert not (tmp_path / "costs.db").exists()
-
-
-@pytest.mark.parametrize("read_from_the_environment", [True, False])
-def test_the_next_command_names_a_store_of_ones_own(
-    solvent, tmp_path, monkeypatch, read_from_the_environment
-):
-    path = tmp_path / "proposal.json"
-    path.write_text(json.dumps(SOURCES))
-    solvent("register", "reach_out_user", "--cost", "5", "--category", "send_private")
-    solvent("file", str(path))
-    if not read_from_the_environment:
-        monkeypatch.delenv("SOLVENT_STORE")
-    store = str(tmp_path / "costs.db")
-    said = call("proposals", "list", "--store", store, width=200).succeeded()
-    assert said.count(f"desk --store {store}`") == (0 if read_from_the_environment else 1)

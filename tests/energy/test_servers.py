@@ -115,7 +115,6 @@ def test_all_pages_are_read_and_a_banner_before_them_is_forgiven(mode, names):
         ("junk", "sent nothing that the protocol knows; it sent: hello, this is no protocol"),
         ("error", r"answered with an error: out of\x1b[31m order"),
         ("invalid", "sent an answer that can't be read (tools.0.name"),
-        ("circle", "its list of tools has no end"),
         ("flood", "sent more than 8 MiB"),
         ("notices", "sent more than 8 MiB"),
     ],
@@ -140,7 +139,6 @@ def test_no_answer_in_time():
         ("/", "can't be run"),
         ("'open quote", "isn't a command line"),
         ("ftp://127.0.0.1/mcp", "neither a command line nor a URL"),
-        ("a\0b", "neither a command line nor a URL"),
         ("http://127.0.0.1:1/mcp", "can't be reached"),
     ],
 )
@@ -179,7 +177,7 @@ class _Page(BaseHTTPRequestHandler):
     ("path", "says"),
     [
         ("/html", "sent nothing that the protocol knows"),
-        ("/broken", "HTTP 500"),
+        ("/broken", "500 Internal Server Error"),
         ("/events", "sent more than 8 MiB"),
         ("/packed", "sent nothing that the protocol knows"),
     ],

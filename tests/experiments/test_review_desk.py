@@ -15,7 +15,6 @@ import httpx
 import pytest
 from playwright.sync_api import Browser
 
-from solvent import LabParams
 from solvent.adequacy.records import ScoreRecord
 from solvent.energy import Proposal
 from solvent.energy.store import CostStore
@@ -34,7 +33,7 @@ HOSTILE = "<script>document.title='stolen'</script><img src=x onerror=alert(1)>\
 @pytest.fixture
 def costs(tmp_path: Path) -> Iterator[CostStore]:
     with CostStore(str(tmp_path / "costs.db")) as store:
-        store.register_verbs(LabParams())
+        store.register_verbs()
         for name, cost in (("screen", 4.0), ("dose_response", 6.0)):
             said = {
                 "target": name, "current_cost": cost, "suggested_range": [2.0, 3.0], "direction": "decrease",

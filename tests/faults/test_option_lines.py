@@ -34,7 +34,7 @@ FATAL = {
     "adequacy patterns": "--scores",
     "adequacy drift": "--scores",
     "proposals list": "--store",
-    "proposals register": "--env",
+    "proposals register": "--category",
     "proposals prices": "--store",
     "desk": "--store",
 }

@@ -10,14 +10,15 @@ A call that the lab has no action for takes no time. It returns a text with what
 rests the lab to its end as well, so that debt is settled: leaving is not a way out. A value outside the vocabulary is
 never replaced by the nearest one.
 
-A call about a compound may state a belief: a class and its probability. It is recorded and changes nothing.
+A call about a compound may state a belief: a class and its probability. It stays in the conversation's log and changes
+nothing.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -44,7 +45,7 @@ from solvent.lab.words.told import (
 from solvent_agents.agent import Agent, act_one, show_labs
 from solvent_agents.language.calls import STATED, actions_of, call_of, choices, class_names
 
-__all__ = ["MOST_INVALID", "MOST_TURNS", "Call", "Desk", "call_by", "refusal"]
+__all__ = ["MOST_INVALID", "MOST_TURNS", "Desk", "call_by", "refusal"]
 
 MOST_INVALID = 20
 """Invalid calls after which the lab rests to its end."""
@@ -56,16 +57,6 @@ HOURS = 6
 """Closed heartbeats whose intent summaries a reflection shows."""
 LONGEST = 60
 """Characters of a wrong value that are repeated to the model."""
-
-
-class Call(NamedTuple):
-    """A call of a tool: the request, the action that it became (-1 for none), its reward in bits, and its text."""
-
-    tool: str
-    arguments: dict[str, Any]
-    action: int
-    reward: float
-    text: str
 
 
 def refusal(argument: str, value: Any, allowed: Iterable[Any]) -> str:
@@ -87,17 +78,14 @@ class Desk:
             beliefs: Show the exact posterior. If false, the model sees readouts only and keeps its own belief.
         """
         if isinstance(env_id, LabParams):
-            lab = LabEnv(env_id)
+            self._env = LabEnv(env_id)
         else:
-            lab = cast("LabEnv", gymnasium.make(env_id, disable_env_checker=True).unwrapped)
-        self._env, self._beliefs = lab, beliefs
-        self._params = lab.params
-        self._choices = choices(lab.params)
-        self._calls: list[Call] = []
+            self._env = cast("LabEnv", gymnasium.make(env_id, disable_env_checker=True).unwrapped)
+        self._params, self._beliefs = self._env.params, beliefs
+        self._choices = choices(self._params)
+        self._actions: list[int] = []  # of each call; -1 where the lab took none
         self._invalid, self._gave_up = 0, False
         self._summary: dict[str, Any] | None = None
-        self._readouts: list[list[str]] = []
-        self._hours: list[str] = []
 
     def reset(self, seed: int, **row: Any) -> str:
         """Start the episode of a seed.
@@ -111,8 +99,9 @@ class Desk:
         """
         self._env.reset(seed=seed)
         self._seed = seed
-        self._calls, self._invalid, self._gave_up, self._summary = [], 0, False, None
-        self._readouts, self._hours = [[] for _ in self._params.assay.compounds], []
+        self._actions, self._invalid, self._gave_up, self._summary = [], 0, False, None
+        self._readouts: list[list[str]] = [[] for _ in self._params.assay.compounds]
+        self._hours: list[str] = []
         return self._status()
 
     def get_reward(self) -> float:
@@ -134,8 +123,7 @@ class Desk:
         Returns:
             The readouts and what they taught.
         """
-        stated = (stated_class, stated_probability)
-        return self._act("screen", stated, compound=compound, claim_bits=claim_bits)
+        return self._act("screen", stated_class, stated_probability, compound=compound, claim_bits=claim_bits)
 
     def dose_response(
         self, compound: str, claim_bits: float, stated_class: str = "", stated_probability: float = 0.0
@@ -151,8 +139,9 @@ class Desk:
         Returns:
             The readouts and what they taught.
         """
-        stated = (stated_class, stated_probability)
-        return self._act("dose_response", stated, compound=compound, claim_bits=claim_bits)
+        return self._act(
+            "dose_response", stated_class, stated_probability, compound=compound, claim_bits=claim_bits
+        )
 
     def calibrate(self, plate: str = "dmso") -> str:
         """Run a plate without a compound: it teaches about the instrument and repays debt.
@@ -183,8 +172,9 @@ class Desk:
         Returns:
             The verdict on the finding and what it earned.
         """
-        stated = (stated_class, stated_probability)
-        return self._act("publish", stated, compound=compound, confidence=confidence)
+        return self._act(
+            "publish", stated_class, stated_probability, compound=compound, confidence=confidence
+        )
 
     def rest(self) -> str:
         """End the heartbeat without acting.
@@ -221,60 +211,54 @@ class Desk:
         """
         names = self._params.assay.compounds
         if compound not in names:
-            return self._refuse("read_notebook", {"compound": compound}, "compound", compound, names)
-        text = self._page(names.index(compound))
-        self._calls.append(Call("read_notebook", {"compound": compound}, -1, 0.0, text))
-        return text
+            return self._refuse("compound", compound, names)
+        self._actions.append(-1)
+        return self._page(names.index(compound))
 
     # -- acting
 
-    def _act(self, tool: str, stated: tuple[Any, Any] = ("", 0.0), **asked: Any) -> str:
+    def _act(self, tool: str, stated_class: Any = "", stated_probability: Any = 0.0, **asked: Any) -> str:
         """Take the action that the arguments name, or say what is allowed."""
-        if self._summary is not None:
-            return self._count(tool, asked, self._over())
         if tool not in self._choices:
-            return self._count(tool, asked, f"There is no {tool} in this lab.")
+            return self._count(f"There is no {tool} in this lab.")
         for argument, allowed in self._choices[tool].items():
             if isinstance(asked[argument], bool) or asked[argument] not in allowed:
-                return self._refuse(tool, asked, argument, asked[argument], allowed)
-        action = actions_of(self._params)[tool, *asked.values()]
-        if stated[0] not in ("", None):
-            asked |= dict(zip(STATED, stated, strict=True))
-            if stated[0] not in (known := class_names(self._params)):
-                return self._refuse(tool, asked, STATED[0], stated[0], known)
-            if type(stated[1]) not in (int, float) or not 0 <= stated[1] <= 1:
-                return self._refuse(tool, asked, STATED[1], stated[1], ["0 to 1"])
-        return self._step(tool, asked, action)
-
-    def _step(self, tool: str, asked: dict[str, Any], action: int) -> str:
-        _, reward, terminated, _, info = self._env.step(action)
-        if terminated:
-            self._summary = info["episode_summary"]
-        text = self._told()
-        self._calls.append(Call(tool, asked, action, reward, text))
-        return text
-
-    def _refuse(self, tool: str, asked: dict[str, Any], argument: str, value: Any, allowed: Any) -> str:
-        return self._count(tool, asked, refusal(argument, value, allowed))
-
-    def _count(self, tool: str, asked: dict[str, Any], text: str) -> str:
-        """Count an invalid call, which takes no time; after too many the lab rests to its end."""
+                return self._refuse(argument, asked[argument], allowed)
+        if stated_class not in ("", None):
+            if stated_class not in (known := class_names(self._params)):
+                return self._refuse(STATED[0], stated_class, known)
+            if type(stated_probability) not in (int, float) or not 0 <= stated_probability <= 1:
+                return self._refuse(STATED[1], stated_probability, ["0 to 1"])
         if self._summary is not None:
-            self._calls.append(Call(tool, asked, -1, 0.0, self._over()))
+            return self._count("")
+        return self._step(actions_of(self._params)[tool, *asked.values()])
+
+    def _step(self, action: int) -> str:
+        _, _, terminated, _, info = self._env.step(action)
+        self._summary = info["episode_summary"] if terminated else None
+        self._actions.append(action)
+        return self._told()
+
+    def _refuse(self, argument: str, value: Any, allowed: Iterable[Any]) -> str:
+        return self._count(refusal(argument, value, allowed))
+
+    def _count(self, text: str) -> str:
+        """Count an invalid call, which takes no time; after too many the lab rests to its end."""
+        self._actions.append(-1)
+        if self._summary is not None:
             return self._over()
         self._invalid += 1
-        if self._invalid >= MOST_INVALID:
-            self._gave_up = True
-            self._leave()
-            text = f"{text} That was invalid call {self._invalid}, one too many. {self._over()}"
-        self._calls.append(Call(tool, asked, -1, 0.0, text))
-        return text
+        if self._invalid < MOST_INVALID:
+            return text
+        self._gave_up = True
+        self._leave()
+        return f"{text} That was invalid call {self._invalid}, one too many. {self._over()}"
 
     def _leave(self) -> None:
         """Rest to the end of the episode."""
         rest = int(np.flatnonzero(action_table(self._params)["verb"] == Verb.REST)[0])
         while self._summary is None:
-            self._step("rest", {}, rest)
+            self._step(rest)
 
     # -- telling
 
@@ -310,12 +294,10 @@ class Desk:
         ranges = [f"<{edges[0]}", *map("-".join, itertools.pairwise(edges)), f">{edges[-1]}"]
         plate = getattr(self._params.plates, VERBS[Verb(action_table(self._params)["verb"][action])].name)
         values = [ranges[seen] for seen in lab["last_bins"][: plate.readouts]]
-        doses = getattr(plate, "doses", None)
-        if doses is None:
-            return ", ".join(values)
-        return ", ".join(
-            f"{value} at {concentration(dose)}" for dose, value in zip(doses, values, strict=True)
-        )
+        if doses := getattr(plate, "doses", None):
+            at = map(concentration, doses)
+            values = [f"{value} at {dose}" for value, dose in zip(values, at, strict=True)]
+        return ", ".join(values)
 
     def _belief(self, m: int) -> str:
         lab, params = self._env.batch.labs[0], self._params

@@ -162,7 +162,7 @@ def _take(desk: Desk, calls: list[ToolCall], messages: list[ChatMessage]) -> Non
             call.id = f"call-{len(messages)}"
         known.add(call.id)
         if call.parse_error:
-            text = desk._count(call.function, {}, call.parse_error)
+            text = desk._count(call.parse_error)
         else:
             text = use(desk, call.function, call.arguments)
         messages.append(ChatMessageTool(content=text, tool_call_id=call.id, function=call.function))
@@ -182,7 +182,7 @@ def _settled(desk: Desk) -> dict[str, Any]:
     assert desk._summary is not None
     return {
         "return": score,
-        "actions": [call.action for call in desk._calls if call.action >= 0],
+        "actions": [action for action in desk._actions if action >= 0],
         "invalid_calls": desk._invalid,
         "refusals": sum(desk._summary["refusals"].values()),
         "stopped": stopped,

@@ -25,15 +25,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import (
-    CallToolResult,
-    GetPromptResult,
-    Prompt,
-    PromptMessage,
-    TextContent,
-    Tool,
-    ToolAnnotations,
-)
+from mcp.types import GetPromptResult, Prompt, PromptMessage, TextContent, Tool, ToolAnnotations
 from starlette.applications import Starlette
 from starlette.routing import Route
 
@@ -55,35 +47,38 @@ _START, _FINISH, _PROMPT = "start_episode", "finish", "lab"
 
 
 class _Session:
-    """A client's desk and its one episode."""
+    """A client's desk and its one episode. What a call must not do is a ValueError, which the SDK tells the client."""
 
     def __init__(self, desk: Desk, salt: str) -> None:
         self._desk, self._salt, self._begun = desk, salt, False
 
-    def call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
-        desk, refused = self._desk, self._desk._invalid
+    def call(self, tool: str, arguments: dict[str, Any]) -> tuple[list[TextContent], dict[str, Any] | None]:
+        desk, refused, score = self._desk, self._desk._invalid, None
         if tool == _START:
-            return self._start(arguments)
-        if not self._begun:
-            return _result(f"No episode has begun. Call {_START} first.", error=True)
-        if tool == _FINISH:
+            text = self._start(arguments)
+        elif not self._begun:
+            raise ValueError(f"No episode has begun. Call {_START} first.")
+        elif tool == _FINISH:
             score = {"score": desk.get_reward(), "invalid_calls": desk._invalid}
-            return _result(desk._over(), structured=score)
-        if len(desk._calls) >= MOST_TURNS:
+            text = desk._over()
+        elif len(desk._actions) >= MOST_TURNS:
             desk._leave()
-            return _result(f"This session has used its {MOST_TURNS} calls. {desk._over()}", error=True)
-        over = desk._summary is not None
-        return _result(use(desk, tool, arguments), error=over or desk._invalid > refused)
+            raise ValueError(f"This session has used its {MOST_TURNS} calls. {desk._over()}")
+        else:
+            over, text = desk._summary is not None, use(desk, tool, arguments)
+            if over or desk._invalid > refused:
+                raise ValueError(text)
+        return [TextContent(type="text", text=text)], score
 
-    def _start(self, arguments: dict[str, Any]) -> CallToolResult:
+    def _start(self, arguments: dict[str, Any]) -> str:
         if self._begun:
-            return _result("A session has one episode, and this one's has begun.", error=True)
+            raise ValueError("A session has one episode, and this one's has begun.")
         seed = arguments.get("seed")
         if arguments.keys() != {"seed"} or type(seed) is not int or not 0 <= seed <= _MOST_SEED:
-            allowed = [f"a seed, a whole number from 0 to {_MOST_SEED}"]
-            return _result(refusal("arguments", arguments, allowed), error=True)
+            allowed = f"a seed, a whole number from 0 to {_MOST_SEED}"
+            raise ValueError(refusal("arguments", arguments, [allowed]))
         self._begun = True
-        return _result(self._desk.reset(salted(self._salt, seed)))
+        return self._desk.reset(salted(self._salt, seed))
 
 
 def lab_server(env_id: str, *, beliefs: bool = True, explanation: bool = True, salt: str = "") -> Server[Any]:
@@ -104,16 +99,14 @@ def lab_server(env_id: str, *, beliefs: bool = True, explanation: bool = True, s
     text = instructions(params, beliefs=beliefs, explanation=explanation)
     text += f"\n{_START} begins the episode of a seed, {_FINISH} ends it and returns the score.\n"
     server: Server[Any] = Server("solvent", solvent.__version__, instructions=text, lifespan=lifespan)
-    tools = _tools(schemas(params))
 
     @server.list_tools()
     async def list_tools() -> list[Tool]:
-        return tools
+        return _tools(schemas(params))
 
     @server.call_tool(validate_input=False)  # the desk says what is allowed, and counts
-    async def call_tool(name: str, arguments: dict[str, Any]) -> CallToolResult:
-        session: _Session = server.request_context.lifespan_context
-        return session.call(name, arguments)
+    async def call_tool(name: str, arguments: dict[str, Any]) -> Any:
+        return server.request_context.lifespan_context.call(name, arguments)
 
     @server.list_prompts()
     async def list_prompts() -> list[Prompt]:
@@ -123,9 +116,8 @@ def lab_server(env_id: str, *, beliefs: bool = True, explanation: bool = True, s
     async def get_prompt(name: str, _: dict[str, str] | None) -> GetPromptResult:
         if name != _PROMPT:
             raise ValueError(refusal("prompt", name, [_PROMPT]))
-        return GetPromptResult(
-            messages=[PromptMessage(role="user", content=TextContent(type="text", text=text))]
-        )
+        message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+        return GetPromptResult(messages=[message])
 
     # It warns of each unknown tool, which the desk tells the client, and calls it an error if a client leaves.
     logging.getLogger("mcp").setLevel(logging.ERROR)
@@ -141,14 +133,12 @@ def warm_up(env_id: str) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket; raise OSError with one line if there can't be one."""
+    """Return a listening socket; raise ValueError with one line if there can't be one."""
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family)
+        return socket.create_server((host, port))
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or error
         allowed = "an address of this machine and a free port"
-        raise ValueError(f"can't listen on {host}, port {port} ({reason}); allowed: {allowed}") from None
+        raise ValueError(f"can't listen on {host}, port {port} ({error}); allowed: {allowed}") from None
 
 
 def serve_stdio(server: Server[Any]) -> None:
@@ -171,7 +161,7 @@ def serve_http(server: Server[Any], listening: socket.socket) -> None:
     # Accepted connections inherit it. An answer of two packets would wait 40 ms for the client's acknowledgement.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     host, port = listening.getsockname()[:2]
-    names = [f"{name}:{port}" for name in ("localhost", "127.0.0.1", "[::1]")]
+    names = [f"{name}:{port}" for name in ("localhost", "127.0.0.1")]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=ipaddress.ip_address(host).is_loopback,
         allowed_hosts=names,
@@ -188,40 +178,27 @@ def serve_http(server: Server[Any], listening: socket.socket) -> None:
 
 def _tools(level: list[dict[str, Any]]) -> list[Tool]:
     """Return the tools of a session: an episode begins, acts and ends. Nothing that they do leaves the lab."""
+
+    def tool(name: str, description: str, parameters: dict[str, Any], **more: Any) -> Tool:
+        reads = name == "read_notebook"
+        hints = ToolAnnotations(
+            readOnlyHint=reads, destructiveHint=False, idempotentHint=reads, openWorldHint=False
+        )
+        return Tool(name=name, description=description, inputSchema=parameters, annotations=hints, **more)
+
     nothing = {"type": "object", "properties": {}, "additionalProperties": False}
     seed = {
-        "type": "integer",
-        "minimum": 0,
-        "maximum": _MOST_SEED,
-        "description": "The same seed is the same lab.",
-    }
-    start = {
-        "name": _START,
-        "description": "Begin the one episode of this session.",
-        "parameters": nothing | {"properties": {"seed": seed}, "required": ["seed"]},
-    }
-    finish = {
-        "name": _FINISH,
-        "description": "Rest the lab to the end of its episode, settle its debt, and return the score in bits.",
-        "parameters": nothing,
-    }
+        "type": "integer", "minimum": 0, "maximum": _MOST_SEED, "description": "The same seed is the same lab.",
+    }  # fmt: skip
     score = {"score": {"type": "number"}, "invalid_calls": {"type": "integer"}}
     return [
-        Tool(
-            name=one["name"],
-            description=one["description"],
-            inputSchema=one["parameters"],
-            outputSchema={"type": "object", "properties": score, "required": list(score)} if one is finish else None,
-            annotations=ToolAnnotations(
-                readOnlyHint=one["name"] == "read_notebook", destructiveHint=False,
-                idempotentHint=one["name"] == "read_notebook", openWorldHint=False,
-            ),
-        )
-        for one in (start, *(schema["function"] for schema in level), finish)
+        tool(
+            _START, "Begin the one episode of this session.",
+            nothing | {"properties": {"seed": seed}, "required": ["seed"]},
+        ),
+        *(tool(**schema["function"]) for schema in level),
+        tool(
+            _FINISH, "Rest the lab to the end of its episode, settle its debt, and return the score in bits.", nothing,
+            outputSchema={"type": "object", "properties": score, "required": list(score)},
+        ),
     ]  # fmt: skip
-
-
-def _result(text: str, *, error: bool = False, structured: dict[str, Any] | None = None) -> CallToolResult:
-    return CallToolResult(
-        content=[TextContent(type="text", text=text)], structuredContent=structured, isError=error
-    )

@@ -61,22 +61,21 @@ def use(desk: Desk, name: str, arguments: Any) -> str:
     null leaves an optional argument out, and a number as text is that number.
     """
     if name not in desk._choices:
-        return desk._refuse(str(name), {}, "tool", name, desk._choices)
+        return desk._refuse("tool", name, desk._choices)
     arguments = _read(arguments)
     if not isinstance(arguments, Mapping):
-        return desk._refuse(name, {}, "arguments", arguments, ["an object"])
-    parameters = inspect.signature(getattr(type(desk), name)).parameters
-    known = {argument: one.default for argument, one in parameters.items() if argument != "self"}
-    given = {}
+        return desk._refuse("arguments", arguments, ["an object"])
+    method = getattr(desk, name)
+    known, given = inspect.signature(method).parameters, {}
     for argument, value in arguments.items():
         if argument not in known:
-            return desk._refuse(name, dict(arguments), "argument", argument, known or ["none"])
-        if value is not None or known[argument] is inspect.Parameter.empty:
-            given[argument] = _number(value) if parameters[argument].annotation == "float" else value
-    for argument, default in known.items():
-        if argument not in given and default is inspect.Parameter.empty:
-            return desk._count(name, dict(arguments), f"{argument}: missing.")
-    text: str = getattr(desk, name)(**given)
+            return desk._refuse("argument", argument, known or ["none"])
+        if value is not None or known[argument].default is inspect.Parameter.empty:
+            given[argument] = _number(value) if known[argument].annotation == "float" else value
+    for argument, about in known.items():
+        if argument not in given and about.default is inspect.Parameter.empty:
+            return desk._count(f"{argument}: missing.")
+    text: str = method(**given)
     return text
 
 
@@ -84,17 +83,14 @@ def _read(arguments: Any) -> Any:
     """Return the arguments of a call: an object for all that stands for one, other values as they are."""
     if isinstance(arguments, str):
         try:
-            arguments = strict_json(arguments or "null")
+            return _read(strict_json(arguments or "null"))
         except ValueError:
             return arguments
-        return _read(arguments)
     return {} if arguments is None else arguments
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            pass
-    return value
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value

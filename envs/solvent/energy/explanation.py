@@ -11,13 +11,14 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from solvent.energy.meter import count, plain
+from solvent.energy.meter import plain
 from solvent.energy.pricing import BOTH, ToolEnergy, energy_for_verb
 from solvent.energy.rules import CHANGE_EVERY, EVIDENCE_HEARTBEATS, STEP_LIMIT
 from solvent.lab.actions import offered_verbs
 from solvent.lab.mechanisms.energy import MULTIPLIER_CAP, EnergyParams
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import INTENTS, VERBS
+from solvent.lab.words.notebook import plural
 
 if TYPE_CHECKING:
     from solvent.energy.meter import EnergyMeter
@@ -50,7 +51,7 @@ def _words() -> dict[str, Any]:
 
 def _of_a_meter(meter: EnergyMeter, *, reviewed: bool) -> dict[str, str]:
     words: dict[str, str] = _words()["meter"]
-    evidence = count(EVIDENCE_HEARTBEATS, "heartbeat")
+    evidence = plural(EVIDENCE_HEARTBEATS, "heartbeat")
     step, hours = f"{100 * STEP_LIMIT:g}", CHANGE_EVERY.days * 24
     return words | {
         "begin": words["begin"].format(balance=plain(meter.balance)),
@@ -65,8 +66,8 @@ def _of_a_lab(params: LabParams) -> dict[str, str]:
     words: dict[str, str] = _words()["lab"]
     energy, rules = params.energy, params.proposals
     voice = words["voice"].format(
-        evidence=count(rules.evidence_heartbeats, "heartbeat"),
-        review=count(rules.review_heartbeats, "heartbeat"),
+        evidence=plural(rules.evidence_heartbeats, "heartbeat"),
+        review=plural(rules.review_heartbeats, "heartbeat"),
         step=plain(rules.step_limit),
     )
     wrong = words["wrong"].format(
@@ -77,7 +78,7 @@ def _of_a_lab(params: LabParams) -> dict[str, str]:
         "regeneration": plain(energy.regeneration),
         "leak": words["leak"].format(leak=100.0 * energy.leak) if energy.leak else "",
         "wrong": wrong if rules.enabled and rules.mispriced_most > 0 else "",
-        "limits": words["limits"].format(slots=count(energy.slots, "action")),
+        "limits": words["limits"].format(slots=plural(energy.slots, "action")),
         "presence": words["presence"].format(present=_hours(energy.present_from, energy.present_until)),
         "voice": voice if rules.enabled else "",
     }

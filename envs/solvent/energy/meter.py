@@ -35,31 +35,24 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import BaseModel, Field, ValidationError
 
 from solvent.energy.pricing import ACTION, BOTH, CATEGORIES, MOST_ENERGY, ToolEnergy, energy_for_tool
-from solvent.energy.rules import Discomfort, Energy, Evidence, Proposal, ProposalError
+from solvent.energy.rules import MOST_READ, Discomfort, Energy, Evidence, Proposal, ProposalError
 from solvent.files import RECORD, first_problem, read_input, strict_json, write_atomically
+from solvent.lab.compiled import plain as plain_python
 from solvent.lab.mechanisms import energy as lab_energy
 from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, EnergyParams
 from solvent.lab.mechanisms.proposals import confidence as usual_confidence
 from solvent.lab.settings import UNIT, in_thousandths, nearest
 from solvent.lab.verbs import INTENTS
+from solvent.lab.words.notebook import plural
 
 __all__ = [
-    "Action", "EnergyMeter", "HeartbeatSummary", "Quote", "count", "energy_for_action", "intent_summary_text", "plain",
+    "Action", "EnergyMeter", "HeartbeatSummary", "Quote", "energy_for_action", "intent_summary_text", "plain",
 ]  # fmt: skip
 
 RECENT_HEARTBEATS = 24
 """Closed heartbeats that a meter remembers, with their deferrals and paid uses."""
-LONGEST = 2**24
-"""Maximum size of a saved meter, bytes."""
-INTENT_OF = {
-    "read": "exploration", "create": "maintenance", "modify": "maintenance", "delete": "maintenance",
-    "send_private": "social", "send_public": "social",
-}  # fmt: skip
-"""The intent class of a discovered tool, by its category."""
-
 _DEFAULTS = EnergyParams()
-# The plain Python function accepts EnergyParams.
-_multiplier = getattr(lab_energy.multiplier, "py_func", lab_energy.multiplier)
+_multiplier = plain_python(lab_energy.multiplier)  # it accepts EnergyParams
 
 
 class Action(NamedTuple):
@@ -167,26 +160,22 @@ class EnergyMeter:
         ``options`` are the arguments of the class but for ``start``.
 
         Raises:
-            OSError: the file can't be read.
-            ValueError: it is not a saved meter, or its balance is above ``cap``.
+            ValueError: the file is not a saved meter, or its balance is above ``cap``.
         """
         meter = cls(0.0, **options)
         try:
-            meter._state = state = _State.model_validate(strict_json(read_input(path, LONGEST)))
+            meter._state = _State.model_validate(strict_json(read_input(path, MOST_READ)))
         except ValueError as error:
             said = first_problem(error) if isinstance(error, ValidationError) else error
             raise ValueError(f"{path}: not a saved meter ({said})") from None
-        if state.balance > meter._cap:
-            found = f"balance {plain(meter.balance)}"
-            raise ValueError(f"{path}: {found}; allowed: at most the cap {plain(meter.cap)}")
+        if meter.balance > meter.cap:
+            raise ValueError(
+                f"{path}: got a balance of {meter.balance:g}; allowed: at most the cap {meter.cap:g}"
+            )
         return meter
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the books and the memory to ``path`` as JSON, whole or not at all; missing folders are made.
-
-        Raises:
-            OSError: the file can't be written.
-        """
+        """Write the books and the memory to ``path`` as JSON, whole or not at all; missing folders are made."""
         write_atomically(Path(path), json.dumps(self._state.model_dump(mode="json"), indent=1) + "\n")
 
     # -- actions ---------------------------------------------------------------------------------
@@ -202,11 +191,8 @@ class EnergyMeter:
     def discover(self, tools: Iterable[Any]) -> list[Action]:
         """Price and add the tools of a server of the Model Context Protocol. Tools that are known stay as they are.
 
-        Args:
-            tools: what the server lists: objects with ``name``, ``annotations`` and ``inputSchema``, or mappings.
-
-        Raises:
-            ValueError: a tool has no proper name.
+        ``tools`` are what the server lists: objects with ``name``, ``annotations`` and ``inputSchema``, or mappings.
+        Raises ValueError if a tool has no proper name.
         """
         found = []
         for tool in tools:
@@ -216,19 +202,15 @@ class EnergyMeter:
         return found
 
     def add(self, tool: ToolEnergy, intent: str | None = None, *, kind: str = "mcp_tool") -> Action:
-        """Add a priced tool.
-
-        Args:
-            tool: from ``energy_for_tool``, ``energy_for_verb`` or ``energy_for_action``.
-            intent: its intent class; by default that of its category.
-            kind: ``action`` or ``mcp_tool``.
+        """Add a priced tool of kind ``action`` or ``mcp_tool``; its intent class is by default that of its category.
 
         Raises:
             ValueError: the name is taken, or the intent class is unknown.
         """
         if tool.name in self.actions:
             raise ValueError(f"name: got {tool.name!r} twice; allowed: each name once")
-        intent = INTENT_OF.get(tool.category) if intent is None else intent
+        if intent is None and tool.category in CATEGORIES:
+            intent = CATEGORIES[tool.category].intent
         if intent not in INTENTS:
             raise ValueError(f"intent: got {intent!r} for {tool.name!r}; allowed: {', '.join(INTENTS)}")
         self.actions[tool.name] = Action(tool, intent, kind, tool.energy_cost)
@@ -280,17 +262,8 @@ class EnergyMeter:
     ) -> Quote:  # fmt: skip
         """Pay for an action and return its quote; run the action only if ``quote.runs``.
 
-        What can't be paid for is deferred. Call ``failed`` if the action fails.
-
-        Args:
-            name: a registered action.
-            about: its subject.
-            context: ``chat`` or ``heartbeat``.
-            value: the agent's estimate of its value, for a deferral.
-            notes: the agent's own words, for a deferral.
-
-        Raises:
-            ValueError: an argument is not allowed.
+        What can't be paid for is deferred, with the agent's estimate of its ``value`` and its own words, ``notes``.
+        Call ``failed`` if the action fails. The other arguments and errors are those of ``quote``.
         """
         quote, state = self.quote(name, about, context), self._state
         if quote.obstacle == "insufficient_energy":
@@ -309,11 +282,7 @@ class EnergyMeter:
         return quote
 
     def failed(self, name: str) -> None:
-        """Remember that the latest use of an action failed. Its cost stays spent.
-
-        Raises:
-            ValueError: the action was never used.
-        """
+        """Remember that the latest use of an action failed. Its cost stays spent."""
         if name not in self._state.uses:
             raise ValueError(f"failed: got {name!r}, which was never used; allowed: one that was paid for")
         self._state.uses[name] |= 1
@@ -322,10 +291,7 @@ class EnergyMeter:
         self, name: str, about: str | None = None, context: str = "heartbeat", *, value: float | None = None,
         notes: str = "",
     ) -> str:  # fmt: skip
-        """Defer an action that the agent decides against, and return the reason: a deferral's, or ``out_of_context``.
-
-        Arguments and errors are those of ``act``.
-        """
+        """Defer an action that the agent decides against, and return the reason; arguments are those of ``act``."""
         quote = self.quote(name, about, context)
         reason = quote.obstacle or ("hoarding" if self._state.balance >= self._cap else "cost_benefit")
         if reason != "out_of_context":
@@ -335,10 +301,12 @@ class EnergyMeter:
     def _defer(self, name: str, cost: float, reason: str, value: float | None, notes: str) -> None:
         """Note a deferral, once in a heartbeat for each action and reason, and again if it has other words."""
         state = self._state
-        earlier = [row for row in state.deferrals if row.action_considered == name]
-        if not notes and (state.heartbeat, reason) in {
-            (row.heartbeat_number, row.deferral_reason) for row in earlier
-        }:
+        earlier = [
+            (row.heartbeat_number, row.deferral_reason)
+            for row in state.deferrals
+            if row.action_considered == name
+        ]
+        if not notes and (state.heartbeat, reason) in earlier:
             return
         try:
             row = Discomfort(
@@ -349,7 +317,7 @@ class EnergyMeter:
                 energy_available=self.balance,
                 deferral_reason=reason,  # type: ignore[arg-type]
                 agent_notes=notes.strip() or None,
-                similar_deferrals_recent=len({row.heartbeat_number for row in earlier} - {state.heartbeat}),
+                similar_deferrals_recent=len({beat for beat, _ in earlier} - {state.heartbeat}),
             )
         except ValidationError as error:
             raise ValueError(first_problem(error)) from None
@@ -364,13 +332,16 @@ class EnergyMeter:
         sections = [intent_summary_text(self.spent)]
         if state.recent:
             past = {name: sum(beat[name] for beat in state.recent) / UNIT for name in INTENTS}
-            heading = f"Energy spent in the {count(len(state.recent), 'heartbeat')} before:"
+            heading = f"Energy spent in the {plural(len(state.recent), 'heartbeat')} before:"
             sections.append(intent_summary_text(past, heading))
         beats = dict.fromkeys((row.action_considered, row.heartbeat_number) for row in state.deferrals)
-        times = Counter(name for name, _ in beats)
-        lines = [f"- {name}: {count(n, 'heartbeat')}" for name, n in times.items()]
-        heading = f"Put off in the last {RECENT_HEARTBEATS} heartbeats:"
-        return "\n\n".join([*sections, "\n".join([heading, *(lines or ["- nothing"])])])
+        lines = [
+            f"- {name}: {plural(n, 'heartbeat')}" for name, n in Counter(name for name, _ in beats).items()
+        ]
+        sections.append(
+            "\n".join([f"Put off in the last {RECENT_HEARTBEATS} heartbeats:", *(lines or ["- nothing"])])
+        )
+        return "\n\n".join(sections)
 
     def propose(
         self, name: str, low: float, high: float, rationale: str, *, confidence: float | None = None,
@@ -378,31 +349,29 @@ class EnergyMeter:
     ) -> Proposal:  # fmt: skip
         """Return an argument for another base cost, to be filed in a ``CostStore``. It changes nothing.
 
-        Its evidence is the meter's: deferrals for a lower cost, paid uses for a higher one.
+        It is for a lower cost if ``low`` is below the cost in force. Its evidence is the meter's: deferrals for a lower
+        cost, paid uses for a higher one.
 
         Args:
             name: a registered action.
-            low: lowest suggested cost, energy; below the cost in force, the proposal is for a lower cost.
+            low: lowest suggested cost, energy.
             high: highest suggested cost, energy.
             rationale: the argument.
             confidence: 0 to 1; by default it grows with the heartbeats of evidence.
             memories: ids of memories that support it.
 
         Raises:
-            ProposalError: the last thing that the meter did was not a reflection, there is no evidence, or a value is
-                not allowed.
+            ProposalError: it does not follow a reflection, there is no evidence, or a value is not allowed.
         """
         action, state = self._action(name), self._state
         if not state.reflected:
             raise ProposalError("propose: got no reflection before it; allowed: right after reflect()")
-        lower = low < action.price
+        lower, paid = low < action.price, sorted(state.paid.get(name, {}).items())
+        found = [(beat, f"paid for, {plain(cost)} in all") for beat, cost in paid]
         if lower:
             found = [
                 (row.heartbeat_number, _told(row)) for row in state.deferrals if row.action_considered == name
             ]
-        else:
-            paid = state.paid.get(name, {})
-            found = [(beat, f"paid for, {plain(cost)} in all") for beat, cost in sorted(paid.items())]
         heartbeats = sorted({beat for beat, _ in found})
         try:
             return Proposal(
@@ -434,10 +403,8 @@ class EnergyMeter:
         state.heartbeat += 1
         oldest = state.heartbeat - RECENT_HEARTBEATS
         state.deferrals = [row for row in state.deferrals if row.heartbeat_number >= oldest]
-        state.paid = {
-            name: {beat: cost for beat, cost in paid.items() if beat >= oldest}
-            for name, paid in state.paid.items()
-        }
+        for paid in state.paid.values():
+            paid.pop(oldest - 1, None)
         return HeartbeatSummary(number, spent, self.balance, deferrals)
 
     @property
@@ -484,7 +451,7 @@ def energy_for_action(
             gives the floor and the contexts.
 
     Raises:
-        ValueError: ratings, cost or category is not allowed, or the cost is below its floor.
+        ValueError: a value is not allowed, or the cost is below its floor.
     """
     if category != ACTION and category not in CATEGORIES:
         raise ValueError(f"category: got {category!r}{nearest(str(category), (ACTION, *CATEGORIES))}")
@@ -521,11 +488,6 @@ def intent_summary_text(
 def plain(value: float) -> str:
     """Format a number to three decimals without trailing zeros: ``6``, ``4.5``."""
     return f"{round(float(value), 3) + 0.0:.10g}"
-
-
-def count(n: int, noun: str) -> str:
-    """Return ``1 heartbeat``, ``2 heartbeats``."""
-    return f"{n} {noun}" + ("" if n == 1 else "s")
 
 
 def _number(name: str, value: Any, low: float = 0.0, high: float = MOST_ENERGY) -> float:

@@ -21,7 +21,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +39,7 @@ BOTH, CHAT = ("heartbeat", "chat"), ("chat",)
 
 
 class Category(NamedTuple):
-    """One row of the source's table: range of costs, floor and contexts, and the ratings that a tool starts from."""
+    """One row of the source's table: costs, floor, contexts, the ratings that a tool starts from, its intent class."""
 
     label: str
     low: float  # energy
@@ -47,15 +47,16 @@ class Category(NamedTuple):
     floor: float | None  # energy
     contexts: tuple[str, ...]
     ratings: tuple[int, int, int, int, int]  # in the order of DIMENSIONS
+    intent: str
 
 
 CATEGORIES: Mapping[str, Category] = {
-    "read": Category("read / search", 0.5, 1.0, None, BOTH, (1, 0, 0, 0, 0)),
-    "create": Category("draft / create", 1.0, 2.0, None, BOTH, (2, 0, 0, 0, 0)),
-    "modify": Category("modify / update", 2.0, 3.0, None, CHAT, (2, 2, 0, 0, 0)),
-    "send_private": Category("send private", 3.0, 5.0, 3.0, CHAT, (3, 2, 0, 2, 0)),
-    "delete": Category("delete / destroy", 5.0, 7.0, 5.0, CHAT, (3, 4, 0, 3, 3)),
-    "send_public": Category("send public", 6.0, 8.0, 6.0, CHAT, (3, 3, 4, 2, 2)),
+    "read": Category("read / search", 0.5, 1.0, None, BOTH, (1, 0, 0, 0, 0), "exploration"),
+    "create": Category("draft / create", 1.0, 2.0, None, BOTH, (2, 0, 0, 0, 0), "maintenance"),
+    "modify": Category("modify / update", 2.0, 3.0, None, CHAT, (2, 2, 0, 0, 0), "maintenance"),
+    "send_private": Category("send private", 3.0, 5.0, 3.0, CHAT, (3, 2, 0, 2, 0), "social"),
+    "delete": Category("delete / destroy", 5.0, 7.0, 5.0, CHAT, (3, 4, 0, 3, 3), "maintenance"),
+    "send_public": Category("send public", 6.0, 8.0, 6.0, CHAT, (3, 3, 4, 2, 2), "social"),
 }
 """The source's categories, cheapest first."""
 
@@ -66,6 +67,18 @@ _RANK = {name: rank for rank, name in enumerate(CATEGORIES)}
 _MANY_REQUIRED = 4
 _LONGEST, _PLAIN = 1000, 128
 """Characters of the longest name that is read, and of the longest that the protocol recommends."""
+
+_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+_WEIGHTY = [
+    ({*row["verbs"].split()}, {*row["objects"].split()}, row["does"]) for row in _WORDS.pop("weighty")
+]
+_KINDS, _FIELDS = (
+    {kind: frozenset(words.split()) for kind, words in _WORDS[table].items()} for table in ("words", "fields")
+)
+_VERBS, _ALONE = (
+    {word: does for does, words in _WORDS[table].items() for word in words.split()}
+    for table in ("verbs", "alone")
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,34 +175,11 @@ def _factors(ratings: Iterable[float], low: float, high: float) -> dict[str, flo
 # -- words ---------------------------------------------------------------------------------------
 
 
-@cache
-def _document() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
-
-
-@cache
-def _set(kind: str, table: str = "words") -> frozenset[str]:
-    return frozenset(_document()[table][kind].split())
-
-
-@cache
-def _deed_of(table: str) -> dict[str, str]:
-    """Return the words of a table, each with its deed."""
-    return {word: does for does, words in _document()[table].items() for word in words.split()}
-
-
-@cache
-def _weighty() -> list[tuple[frozenset[str], frozenset[str], str]]:
-    """Return verbs and objects that together are another deed."""
-    rows = _document()["weighty"]
-    return [(frozenset(row["verbs"].split()), frozenset(row["objects"].split()), row["does"]) for row in rows]
-
-
 def _verb(word: str) -> str | None:
     """Return the deed of a verb; ``un`` before it takes it back, ``re`` does it again."""
-    if word in (verbs := _deed_of("verbs")):
-        return verbs[word]
-    does = verbs.get(word[2:])
+    does = _VERBS.get(word) or _VERBS.get(word[2:])
+    if word in _VERBS:
+        return does
     if does in (None, "read", "untold") or word[:2] not in ("un", "re"):
         return None
     return "modify" if word.startswith("un") or does == "create" else does
@@ -207,7 +197,7 @@ def _parts(words: list[str], kind: str) -> list[list[str]]:
     """Split at the words of a kind, such as prepositions."""
     parts: list[list[str]] = [[]]
     for word in words:
-        if word in _set(kind):
+        if word in _KINDS[kind]:
             parts.append([])
         else:
             parts[-1].append(word)
@@ -216,10 +206,9 @@ def _parts(words: list[str], kind: str) -> list[list[str]]:
 
 def _deeds(words: list[str], *, versioned: bool) -> dict[str, str]:
     """Return what a name's words say that it does: deeds, each with its word."""
-    versioned = versioned or not _set("revisions").isdisjoint(words)
     deeds: dict[str, str] = {}
     for i, clause in enumerate(_parts(words, "and")):
-        found = _deeds_of_clause(clause, versioned=versioned)
+        found = _deeds_of_clause(clause, versioned=versioned or not _KINDS["revisions"].isdisjoint(words))
         if not found and clause and i:  # a second deed that can't be read could be anything
             found = {"untold": clause[0]}
         deeds = found | deeds
@@ -227,27 +216,31 @@ def _deeds(words: list[str], *, versioned: bool) -> dict[str, str]:
 
 
 def _deeds_of_clause(clause: list[str], *, versioned: bool) -> dict[str, str]:
-    if len(clause) == 1 and clause[0] in _deed_of("alone"):
-        return {_deed_of("alone")[clause[0]]: clause[0]}
+    if len(clause) == 1 and clause[0] in _ALONE:
+        return {_ALONE[clause[0]]: clause[0]}
     known = _known_verbs(clause, versioned=versioned)
     if not known:
         return {}
-    (at, does), last = next(iter(known.items())), clause[-1]
-    first, objects, nouns = clause[at], clause[at + 1 :], _set("noun")
-    others = {verb: clause[i] for i, verb in known.items() if clause[i] in _set("anywhere")}
-    reads = last in _set("looking") or (last in _set("shows") and does in ("create", "delete", "anything"))
-    if first in nouns and not others and reads:  # email_search, order_status
+    (at, does), last, nouns = next(iter(known.items())), clause[-1], _KINDS["noun"]
+    first, objects = clause[at], clause[at + 1 :]
+    found = {verb: clause[i] for i, verb in known.items() if clause[i] in _KINDS["anywhere"]}
+    reads = last in _KINDS["looking"] or (
+        last in _KINDS["shows"] and does in ("create", "delete", "anything")
+    )
+    if first in nouns and reads and not found:  # email_search, order_status
         return {"read": last}
-    phrases = _phrases(objects)
-    found = _weight(first, does, phrases if objects else _phrases(clause[:at])) or {does: first}
-    found |= others
+    # The direct object and those after prepositions, empty if they are only about their first noun.
+    phrases = [
+        [] if part and part[-1] in _KINDS["about"] else part
+        for part in _parts(objects or clause[:at], "preposition")
+    ]
+    found = (_weight(first, does, phrases) or {does: first}) | found
     if first in nouns and last not in nouns and len(clause) - 1 in known:
         found.setdefault(known[len(clause) - 1], last)  # follow_request_authorize
-    makes = does in ("create", "anything", "untold") and _set("drafting").isdisjoint(clause)
-    if makes or does.startswith(("send", "either")):
-        for word in phrases[0]:
-            if word in _set("message"):  # create_post
-                found.setdefault(_deed_of("verbs")[word], word)
+    makes = does in ("create", "anything", "untold") and _KINDS["drafting"].isdisjoint(clause)
+    if objects and (makes or does.startswith(("send", "either"))):
+        for word in _KINDS["message"].intersection(phrases[0]):  # create_post
+            found.setdefault(_VERBS[word], word)
     return found
 
 
@@ -256,28 +249,23 @@ def _known_verbs(clause: list[str], *, versioned: bool) -> dict[int, str]:
     found: dict[int, str] = {}
     for i, word in enumerate(clause):
         does, ends = _verb(word), i == len(clause) - 1
-        if word in _set("weak") and not ends:
+        if word in _KINDS["weak"] and not ends:
             continue
         if word == "checkout" and versioned:
             does = "modify"
-        elif word in _set("noun") and ends and i and not found:
+        elif word in _KINDS["noun"] and ends and i and not found:
             # frobnicate_branch: the noun of a verb that isn't known, unless it is dear itself
-            dear = ("either", "send_public", "delete", "anything")
-            does = does if clause[i - 1] in _set("revisions") or does in dear else None
+            dear = does in ("either", "send_public", "delete", "anything")
+            does = does if dear or clause[i - 1] in _KINDS["revisions"] else None
         if does:
             found[i] = does
     return found
 
 
-def _phrases(words: list[str]) -> list[list[str]]:
-    """Return the direct object and those after prepositions, empty if they are only about their first noun."""
-    return [[] if part and part[-1] in _set("about") else part for part in _parts(words, "preposition")]
-
-
 def _weight(first: str, does: str, phrases: list[list[str]]) -> dict[str, str]:
     """Return the deed of a verb that is weighty with its objects: ``create_order`` moves money."""
     everything = {word for phrase in phrases for word in phrase}
-    for verbs, objects, becomes in _weighty():
+    for verbs, objects, becomes in _WEIGHTY:
         # resolve_issue_by_id: what only reads, reads its direct object
         among = objects.intersection(phrases[0] if becomes == "read" and phrases[0] else everything)
         if among and verbs & {first, does}:
@@ -289,9 +277,8 @@ def _is_disguised(name: str) -> bool:
     """Return whether a name has hidden characters, mixes Latin letters with look-alikes, or is very long."""
     if len(name) > _PLAIN or any(unicodedata.category(ch).startswith("C") for ch in name):
         return True
-    scripts = {
-        unicodedata.name(ch, "?").split()[0] for ch in unicodedata.normalize("NFKD", name) if ch.isalpha()
-    }
+    letters = filter(str.isalpha, unicodedata.normalize("NFKD", name))
+    scripts = {unicodedata.name(ch, "?").split()[0] for ch in letters}
     return "LATIN" in scripts and not scripts.isdisjoint({"CYRILLIC", "GREEK", "CHEROKEE"})
 
 
@@ -320,8 +307,8 @@ class _Described:
             for name, kind in kinds.items()
             if isinstance(kind.get("enum"), list | tuple)
         }
-        fields = {kind: _set(kind, "fields") & {*kinds} for kind in _document()["fields"]}
-        shown = _set("visible_choice", "fields")
+        fields = {kind: words & {*kinds} for kind, words in _FIELDS.items()}
+        shown = _FIELDS["visible_choice"]
         fields["visibility"] |= {name for name, said in choices.items() if shown & {*map(str.casefold, said)}}
         fields["several"] |= {name for name in fields["recipient"] if kinds[name].get("type") == "array"}
         self.fields = {kind: sorted(names) for kind, names in fields.items()}
@@ -336,38 +323,35 @@ class _Described:
         """Return the category, and whether it is the most expensive of several readings."""
         by_name, fields, say = self._by_name(), self.fields, self.reasons.append
         category, denied = by_name or "read", by_name == "read" and self.read_only is False
-        flattered = (category != "read" and self.read_only) or (
+        tamer = (category != "read" and self.read_only is True) or (
             by_name == "delete" and self.destructive is False
         )
-        unsure = bool(flattered) or denied
-        if flattered:
+        if tamer:
             say("The server says that it does less than its name: the higher price holds.")
         if denied:
             say("The server says that it isn't read-only, and is believed.")
-        untold = by_name is None or "untold" in self.deeds
+        unsure, untold = tamer or denied, by_name is None or "untold" in self.deeds
         if untold or denied or (self.destructive is True and _RANK[category] < _RANK["delete"]):
-            guess, reason, guessed = self._by_hints()
+            hinted, reason, guessed = self._by_hints()
             say(f"The server says that it {reason}.")
-            category, unsure = _dearest([category, guess]), unsure or guessed
+            category, unsure = _dearest([category, hinted]), unsure or guessed
         if self.disguised:
             category, unsure = _dearest([category, "delete"]), True
             reason = "Its name has hidden or look-alike characters, or is very long: not believed."
             self.reasons.insert(0, reason)
-        trusted = category == "read" and self.read_only is True
-        if (code := fields["code"]) and not trusted and _RANK[category] < _RANK["delete"]:
-            say(f"Its field '{code[0]}' is executed, and can hold anything.")
-            category, unsure = "delete", True
-        if category == "read":
-            return category, unsure
-        if (visibility := fields["visibility"]) and by_name != "delete":
-            say(f"Its field '{visibility[0]}' decides who sees it: perhaps everybody.")
-            category = "send_public"
-        elif (signing := fields["signing"]) and _RANK[category] < _RANK["delete"]:
-            say(f"Its field '{signing[0]}' lets it move what its owner has, for good.")
-            category = "delete"
-        elif category == "send_private" and "force" in fields["force"]:
-            say("Its field 'force' overrides what others have.")
-            category = "delete"
+        runs = not (category == "read" and self.read_only is True) and fields["code"]
+        acts = category != "read" or runs
+        shows = acts and by_name != "delete" and fields["visibility"]
+        forces = category == "send_private" and "force" in fields["force"]
+        for named, least, does in (
+            (runs, "delete", "is executed, and can hold anything"),
+            (shows, "send_public", "decides who sees it: perhaps everybody"),
+            (acts and fields["signing"], "delete", "lets it move what its owner has, for good"),
+            (forces and ["force"], "delete", "overrides what others have"),
+        ):
+            if named and _RANK[category] < _RANK[least]:
+                say(f"Its field '{named[0]}' {does}.")
+                category, unsure = least, unsure or named is runs
         return category, unsure
 
     def _by_name(self) -> str | None:
@@ -383,11 +367,11 @@ class _Described:
         """Resolve who reads a message: by a word of the name, else by the fields, else everybody."""
         if not does.startswith(("send", "either")):
             return "delete" if does == "anything" else does
-        if self.fields["visibility"] or ({*self.words} - {word}) & _set("all"):
+        if ({*self.words} - {word}) & _KINDS["all"]:
             return "send_public"
-        if does == "send_private" or {*self.words} & _set("one"):
+        if does == "send_private" or {*self.words} & _KINDS["one"]:
             return "send_private"
-        one_reader = {*self.fields["recipient"]} - _set("many_readers", "fields")
+        one_reader = {*self.fields["recipient"]} - _FIELDS["many_readers"]
         return "send_private" if does == "either" and one_reader else "send_public"
 
     def _by_hints(self) -> tuple[str, str, bool]:
@@ -407,7 +391,7 @@ class _Described:
         rating = dict(zip(DIMENSIONS, map(float, CATEGORIES[category].ratings), strict=True))
         acts, fields = category != "read", self.fields
         adds = self.destructive is False or category == "delete"
-        many = fields["several"] or {*self.words} & _set("many")
+        many = fields["several"] or {*self.words} & _KINDS["many"]
         for holds, reason, dimensions in (
             (self.open_world is not False, "may reach the outside world", "exposure"),
             (self.required >= _MANY_REQUIRED, f"requires {self.required} fields", "commitment"),

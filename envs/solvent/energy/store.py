@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,9 +22,7 @@ from solvent.energy.pricing import ToolEnergy, energy_for_verb
 from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError, approved_cost, check_filing
 from solvent.energy.tables import Base, CostDiscomfort, EnergyCost, EnergyCostProposal, McpTool
 from solvent.files import now
-from solvent.lab.actions import offered_verbs
-from solvent.lab.params import LabParams
-from solvent.lab.verbs import VERBS
+from solvent.lab.mechanisms.energy import VERB_NAMES, EnergyParams
 
 __all__ = ["CostStore"]
 
@@ -49,16 +47,16 @@ class CostStore:
         self.place = os.fspath(place) if is_sqlite else str(self._engine.url)  # which hides a password
         # PostgreSQL's lock needs no right to a table, so an agent's role may file and not review.
         self._lock = sa.text("BEGIN IMMEDIATE" if is_sqlite else "SELECT pg_advisory_xact_lock(7301)")
-        self._session = sessionmaker(self._engine, expire_on_commit=False)
+        self._session = sessionmaker(self._engine, expire_on_commit=False, autoflush=False)
         try:
-            with self._transaction(writing=False) as session:
+            with self._transaction(writing=create) as session:
                 tables = {*sa.inspect(session.connection()).get_table_names()}
-            if "solvent_costs_version" in tables:
-                raise StoreError(f"{self.place}: a store of version 0.2.0; allowed: a new one")
-            if not create and not tables >= Base.metadata.tables.keys():
-                raise StoreError(f"{self.place}: not a store of costs; allowed: one with its tables")
-            if not tables >= Base.metadata.tables.keys():
-                with self._transaction() as session:  # several processes may create it at once
+                missing = Base.metadata.tables.keys() - tables
+                if "solvent_costs_version" in tables:
+                    raise StoreError(f"{self.place}: a store of version 0.2.0; allowed: a new one")
+                if missing and not create:
+                    raise StoreError(f"{self.place}: not a store of costs; allowed: one with its tables")
+                if missing:
                     Base.metadata.create_all(session.connection())
         except StoreError:
             self.close()
@@ -79,39 +77,42 @@ class CostStore:
     def enter(self, target_type: str, tool: ToolEnergy, *, ceiling: float | None = None) -> EnergyCost:
         """Enter the first price of a target and return the one in force; a known target keeps its price.
 
+        A target of type ``mcp_tool`` also gets its row of ``mcp_tools``; the other type is ``action``.
+
         Raises:
             StoreError: the price is below a floor, or not finite.
         """
         with self._transaction() as session:
-            return _entered(session, target_type, tool, ceiling)
+            price = _in_force(session, target_type, tool.name)
+            if price is None:
+                price = EnergyCost(
+                    target_type=target_type, target_name=tool.name, revision=0, cost=tool.energy_cost,
+                    floor=tool.energy_cost_floor or 0.0, ceiling=ceiling, category=tool.category, effective_at=now(),
+                )  # fmt: skip
+                session.add(price)
+                if target_type == "mcp_tool":
+                    session.add(McpTool(name=tool.name, **tool.to_row()))
+            return price
 
-    def register_verbs(self, params: LabParams) -> list[EnergyCost]:
-        """Enter the base costs of a lab's verbs, and return their prices in force."""
-        tools = (energy_for_verb(VERBS[verb].name, params.energy) for verb in offered_verbs(params))
-        return [self.enter("action", tool, ceiling=params.energy.ceiling) for tool in tools]
+    def register_verbs(self) -> list[EnergyCost]:
+        """Enter the base costs of the lab's verbs, and return their prices in force."""
+        ceiling = EnergyParams().ceiling
+        return [self.enter("action", energy_for_verb(verb), ceiling=ceiling) for verb in VERB_NAMES]
 
     def register_tools(self, tools: Iterable[ToolEnergy]) -> list[EnergyCost]:
-        """Enter discovered tools with their rows of ``mcp_tools``, and return their prices in force."""
-        prices = []
-        for tool in tools:
-            with self._transaction() as session:
-                prices.append(_entered(session, "mcp_tool", tool))
-                if session.scalar(sa.select(McpTool.id).filter_by(name=tool.name)) is None:
-                    session.add(McpTool(name=tool.name, **tool.to_row() | {"energy_cost": prices[-1].cost}))
-        return prices
+        """Enter discovered tools, and return their prices in force."""
+        return [self.enter("mcp_tool", tool) for tool in tools]
 
     def prices(self) -> list[EnergyCost]:
         """Return the prices in force, by target."""
-        with self._transaction(writing=False) as session:
-            rows = session.scalars(sa.select(EnergyCost).order_by(*sa.inspect(EnergyCost).primary_key))
-            return [*{(row.target_type, row.target_name): row for row in rows}.values()]
+        rows = self._rows(sa.select(EnergyCost).order_by(*sa.inspect(EnergyCost).primary_key))
+        return [*{(row.target_type, row.target_name): row for row in rows}.values()]
 
     def history(self, target_name: str, target_type: str | None = None) -> list[EnergyCost]:
         """Return all prices of a target, oldest first; the last is in force."""
         query = sa.select(EnergyCost).filter_by(target_name=target_name)
         query = query if target_type is None else query.filter_by(target_type=target_type)
-        with self._transaction(writing=False) as session:
-            return [*session.scalars(query.order_by(EnergyCost.target_type, EnergyCost.revision))]
+        return self._rows(query.order_by(EnergyCost.target_type, EnergyCost.revision))
 
     # -- the agent's side ------------------------------------------------------------------------
 
@@ -123,7 +124,29 @@ class CostStore:
                 allowed, or ``key`` was filed before.
         """
         with self._transaction() as session:
-            return _filed(session, proposal, key or uuid.uuid4())
+            if key and session.get(EnergyCostProposal, key) is not None:
+                raise ProposalError(f"proposal {key} was filed before")
+            kinds = [proposal.target_type] if proposal.target_type else ["action", "mcp_tool"]
+            price = next(filter(None, (_in_force(session, kind, proposal.target) for kind in kinds)), None)
+            if price is None:
+                raise ProposalError(
+                    f"target: {proposal.target!r:.60} has no price; allowed: register it first"
+                )
+            target = {"target_type": price.target_type, "target_name": price.target_name}
+            pending = sa.select(EnergyCostProposal.id).filter_by(**target, status="pending")
+            if (waiting := session.scalar(pending)) is not None:
+                raise ProposalError(
+                    f"{proposal.target} has a pending proposal already ({waiting}); allowed: one at a time"
+                )
+            check_filing(proposal, price)
+            given = {"type", "target", "target_type", "suggested_range", "heartbeat_refs"}
+            row = EnergyCostProposal(
+                id=key or uuid.uuid4(), **target, **proposal.model_dump(mode="json", exclude=given),
+                suggested_min=proposal.suggested_range[0], suggested_max=proposal.suggested_range[1],
+                heartbeat_refs=proposal.heartbeats, created_at=now(),
+            )  # fmt: skip
+            session.add(row)
+            return row
 
     def log_discomfort(self, row: Discomfort, *, key: uuid.UUID | None = None) -> CostDiscomfort | None:
         """Log a deferral; None if ``key`` was logged before."""
@@ -139,14 +162,12 @@ class CostStore:
     def discomfort(self, action: str | None = None) -> list[CostDiscomfort]:
         """Return the deferrals of one action or of all, oldest first."""
         query = sa.select(CostDiscomfort).order_by(CostDiscomfort.created_at, CostDiscomfort.heartbeat_number)
-        with self._transaction(writing=False) as session:
-            return [*session.scalars(query if action is None else query.filter_by(action_considered=action))]
+        return self._rows(query if action is None else query.filter_by(action_considered=action))
 
     def proposals(self, status: str | None = None) -> list[EnergyCostProposal]:
         """Return the proposals in one state or in all, oldest first."""
         query = sa.select(EnergyCostProposal).order_by(EnergyCostProposal.created_at, EnergyCostProposal.id)
-        with self._transaction(writing=False) as session:
-            return [*session.scalars(query if status is None else query.filter_by(status=status))]
+        return self._rows(query if status is None else query.filter_by(status=status))
 
     def proposal(self, key: str | uuid.UUID) -> EnergyCostProposal:
         """Return a proposal by its id.
@@ -177,14 +198,12 @@ class CostStore:
             ProposalError: the proposal was reviewed before, or ``rules.approved_cost`` refuses.
         """
         with self._transaction() as session:
-            row = _pending(session, key)
+            row = _reviewed(session, key, "approved", by, notes)
             price = _in_force(session, row.target_type, row.target_name)
             assert price is not None
             moment = max(now(), price.effective_at)  # the clock may have been set back
             cost = approved_cost(row, price, new_cost, moment)
-            _close(row, "approved", by, notes)
             row.old_cost, row.new_cost, row.effective_at = price.cost, cost, moment
-            session.flush()
             following = {"cost": cost, "proposal_id": row.id, "effective_at": moment}
             session.add(EnergyCost(**price.as_row() | {"revision": price.revision + 1} | following))
             if row.target_type == "mcp_tool":
@@ -200,14 +219,14 @@ class CostStore:
             ProposalError: the proposal was reviewed before; the message says by whom and when.
         """
         with self._transaction() as session:
-            return _close(_pending(session, key), "rejected", by, notes)
+            return _reviewed(session, key, "rejected", by, notes)
 
     def withdraw(
         self, key: str | uuid.UUID, *, by: str = "system", notes: str | None = None
     ) -> EnergyCostProposal:
         """Withdraw a pending proposal; ``by`` is ``system`` for the agent itself, or ``user``. Errors as above."""
         with self._transaction() as session:
-            return _close(_pending(session, key), "withdrawn", by, notes)
+            return _reviewed(session, key, "withdrawn", by, notes)
 
     # -- inside ----------------------------------------------------------------------------------
 
@@ -220,33 +239,30 @@ class CostStore:
                     session.execute(self._lock)
                 yield session
         except SQLAlchemyError as error:
-            lines = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
-            what = (
+            said = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+            fault = (
                 "a value is not allowed" if isinstance(error, IntegrityError) else "can't be used as a store"
             )
-            raise StoreError(f"{self.place}: {what} ({lines[0]:.200})") from None
+            raise StoreError(f"{self.place}: {fault} ({said:.200})") from None
+
+    def _rows(self, query: sa.Select[Any]) -> list[Any]:
+        with self._transaction(writing=False) as session:
+            return [*session.scalars(query)]
 
 
 def _engine(place: str, *, create: bool) -> sa.Engine:
-    try:
-        if place.startswith("postgresql://"):
+    if place.startswith("postgresql://"):
+        with suppress(SQLAlchemyError, ValueError):  # as of a port that is not a number
             url = sa.make_url(place).set(drivername="postgresql+psycopg")
             return sa.create_engine(url, connect_args={"connect_timeout": 10}, pool_pre_ping=True)
-    except (SQLAlchemyError, ValueError):  # as of a port that is not a number
-        pass
-    if not place or "://" in place or "\0" in place:
+    if not place or "://" in place:
         allowed = "allowed: a path or postgresql://USER@HOST/DATABASE"
         raise StoreError(f"store: got {place.partition('://')[0]!r:.80}; {allowed}")
     if not create and not Path(place).exists():
         raise StoreError(f"{place}: there is no store; `solvent proposals register` makes one")
-    engine = sa.create_engine(sa.URL.create("sqlite", database=place), connect_args={"timeout": _PATIENCE})
-
-    @sa.event.listens_for(engine, "connect")
-    def set_up(connection: Any, _: Any) -> None:
-        connection.isolation_level = None  # transactions begin where the store says so
-        connection.execute("PRAGMA foreign_keys = ON")
-
-    return engine
+    # Without an isolation level, transactions begin where the store says so.
+    options = {"timeout": _PATIENCE, "isolation_level": None}
+    return sa.create_engine(sa.URL.create("sqlite", database=place), connect_args=options)
 
 
 def _in_force(session: Session, target_type: str, target_name: str) -> EnergyCost | None:
@@ -255,67 +271,24 @@ def _in_force(session: Session, target_type: str, target_name: str) -> EnergyCos
     return found
 
 
-def _entered(
-    session: Session, target_type: str, tool: ToolEnergy, ceiling: float | None = None
-) -> EnergyCost:
-    price = _in_force(session, target_type, tool.name)
-    if price is None:
-        price = EnergyCost(
-            target_type=target_type, target_name=tool.name, revision=0, cost=tool.energy_cost,
-            floor=tool.energy_cost_floor or 0.0, ceiling=ceiling, category=tool.category, effective_at=now(),
-        )  # fmt: skip
-        session.add(price)
-    return price
-
-
-def _filed(session: Session, proposal: Proposal, key: uuid.UUID) -> EnergyCostProposal:
-    if session.get(EnergyCostProposal, key) is not None:
-        raise ProposalError(f"proposal {_short(key)} was filed before")
-    kinds = [proposal.target_type] if proposal.target_type else ["action", "mcp_tool"]
-    price = next((found for kind in kinds if (found := _in_force(session, kind, proposal.target))), None)
-    if price is None:
-        raise ProposalError(f"target: {proposal.target!r:.60} has no price; allowed: register it first")
-    target = {"target_type": price.target_type, "target_name": price.target_name}
-    pending = sa.select(EnergyCostProposal.id).filter_by(**target, status="pending")
-    if (waiting := session.scalar(pending)) is not None:
-        raise ProposalError(
-            f"{proposal.target} has a pending proposal already ({_short(waiting)}); allowed: one at a time"
-        )
-    check_filing(proposal, price)
-    low, high = proposal.suggested_range
-    given = {"type", "target", "target_type", "suggested_range", "heartbeat_refs"}
-    row = EnergyCostProposal(
-        id=key, **target, **proposal.model_dump(mode="json", exclude=given), suggested_min=low,
-        suggested_max=high, heartbeat_refs=proposal.heartbeats, created_at=now(),
-    )  # fmt: skip
-    session.add(row)
-    return row
-
-
-def _close(row: EnergyCostProposal, status: str, by: str, notes: str | None) -> EnergyCostProposal:
-    row.status, row.reviewed_by, row.review_notes, row.reviewed_at = status, by, notes, now()
-    return row
-
-
-def _pending(session: Session, key: str | uuid.UUID) -> EnergyCostProposal:
-    row = _found(session, key)
-    if row.status != "pending":
-        raise ProposalError(
-            f"proposal {_short(row.id)} is already {row.status} (by {row.reviewed_by}, "
-            f"{row.reviewed_at:%Y-%m-%d %H:%M:%S} UTC)"
-        )
-    return row
-
-
 def _found(session: Session, key: str | uuid.UUID) -> EnergyCostProposal:
-    try:
+    row = None
+    with suppress(ValueError):  # not an id
         row = session.get(EnergyCostProposal, uuid.UUID(str(key)))
-    except ValueError:  # not an id
-        row = None
     if row is None:
         raise ProposalError(f"proposal: got {str(key)!r:.60}; allowed: the id of one in the store")
     return row
 
 
-def _short(key: uuid.UUID) -> str:
-    return str(key)[:8]
+def _reviewed(
+    session: Session, key: str | uuid.UUID, status: str, by: str, notes: str | None
+) -> EnergyCostProposal:
+    """Return a proposal with its review; refuse one that is not pending."""
+    row = _found(session, key)
+    if row.status != "pending":
+        raise ProposalError(
+            f"proposal {row.id} is already {row.status} (by {row.reviewed_by}, "
+            f"{row.reviewed_at:%Y-%m-%d %H:%M:%S} UTC)"
+        )
+    row.status, row.reviewed_by, row.review_notes, row.reviewed_at = status, by, notes, now()
+    return row

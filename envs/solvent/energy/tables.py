@@ -41,17 +41,17 @@ class _UtcDateTime(sa.TypeDecorator[datetime.datetime]):
     impl = sa.DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime.datetime | None, dialect: sa.Dialect) -> Any:  # noqa: ARG002
+    def process_bind_param(self, value: datetime.datetime | None, _: sa.Dialect) -> Any:
         return value and value.astimezone(datetime.UTC)
 
-    def process_result_value(self, value: datetime.datetime | None, dialect: sa.Dialect) -> Any:  # noqa: ARG002
-        return value and (value if value.tzinfo else value.replace(tzinfo=datetime.UTC)).astimezone(
-            datetime.UTC
+    def process_result_value(self, value: datetime.datetime | None, _: sa.Dialect) -> Any:
+        return value and (
+            value.astimezone(datetime.UTC) if value.tzinfo else value.replace(tzinfo=datetime.UTC)
         )
 
 
-def _array(of: Any) -> Any:
-    return sa.JSON(none_as_null=True).with_variant(postgresql.ARRAY(of), "postgresql")
+def _json(postgresql_type: Any) -> Any:
+    return sa.JSON(none_as_null=True).with_variant(postgresql_type, "postgresql")
 
 
 class Base(DeclarativeBase):
@@ -60,13 +60,11 @@ class Base(DeclarativeBase):
     type_annotation_map: ClassVar = {
         str: sa.Text(),
         datetime.datetime: _UtcDateTime(),
-        dict[str, Any]: sa.JSON(none_as_null=True).with_variant(
-            postgresql.JSONB(none_as_null=True), "postgresql"
-        ),
-        list[dict[str, str]]: sa.JSON().with_variant(postgresql.JSONB(), "postgresql"),
-        list[int]: _array(sa.Integer()),
-        list[str]: _array(sa.Text()),
-        list[uuid.UUID]: _array(sa.Uuid(as_uuid=False)),
+        dict[str, Any]: _json(postgresql.JSONB(none_as_null=True)),
+        list[dict[str, str]]: _json(postgresql.JSONB()),
+        list[int]: _json(postgresql.ARRAY(sa.Integer())),
+        list[str]: _json(postgresql.ARRAY(sa.Text())),
+        list[uuid.UUID]: _json(postgresql.ARRAY(sa.Uuid(as_uuid=False))),
     }
 
     def as_row(self) -> dict[str, Any]:
@@ -91,9 +89,7 @@ def _energies(*columns: str) -> list[sa.CheckConstraint]:
 def _floors(category: str, floor: str) -> list[sa.CheckConstraint]:
     """What is never cheap has its floor."""
     floors = {name: row.floor for name, row in CATEGORIES.items() if row.floor}
-    return _checks(
-        *(f"{category} <> '{name}' OR coalesce({floor}, 0) >= {least}" for name, least in floors.items())
-    )
+    return _checks(*(f"{category} <> '{name}' OR coalesce({floor}, 0) >= {floors[name]}" for name in floors))
 
 
 _TARGET_TYPE = "target_type IN ('action', 'mcp_tool')"
@@ -146,14 +142,9 @@ class EnergyCostProposal(Base):
     effective_at: Mapped[datetime.datetime | None]
 
     @property
-    def target(self) -> str:
-        """The target as text, such as ``action screen`` or ``tool slack:send_message``."""
-        return f"{'tool' if self.target_type == 'mcp_tool' else self.target_type} {self.target_name}"
-
-    @property
     def change(self) -> str:
-        """The change as text, such as ``action screen: decrease to 2 – 3``."""
-        return f"{self.target}: {self.direction} to {self.suggested_min:g} – {self.suggested_max:g}"
+        """The change as text, such as ``screen: decrease to 2 – 3``."""
+        return f"{self.target_name}: {self.direction} to {self.suggested_min:g} – {self.suggested_max:g}"
 
 
 class CostDiscomfort(Base):

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import anyio
 import uvicorn
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
@@ -25,11 +26,11 @@ from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from solvent_experiments.console import complain, visible
-from solvent_experiments.desk.queues import Item, Queue
+from solvent_experiments.desk.queues import Queue
 
 __all__ = ["Desk"]
 
@@ -64,7 +65,7 @@ class Desk:
         self._cookie = f"solvent_desk_{port}"  # cookies know no ports
         self.app = Starlette(
             routes=[
-                Route("/desk.css", _style),
+                Route("/desk.css", lambda _: FileResponse(Path(__file__).with_name("desk.css"))),
                 Route("/", self._home),
                 Route("/{queue}", self._list),
                 Route("/{queue}/{key:path}", self._item, methods=["GET", "POST"]),
@@ -73,19 +74,13 @@ class Desk:
                 Middleware(BaseHTTPMiddleware, dispatch=_with_headers),
                 Middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost"], www_redirect=False),
             ],
-            exception_handlers={
-                HTTPException: _refused, OSError: _failed, ValueError: _failed, Exception: _failed
-            },
+            exception_handlers=dict.fromkeys((HTTPException, LookupError, OSError, ValueError, Exception), _failed),
         )  # fmt: skip
 
     def serve(self, listening: socket.socket) -> None:
         """Serve until Ctrl-C."""
-        import anyio
-
         config = uvicorn.Config(self.app, log_level="critical", timeout_graceful_shutdown=1, lifespan="off")
         anyio.run(uvicorn.Server(config).serve, [listening])
-
-    # -- pages
 
     def _home(self, request: Request) -> Response:
         token = request.query_params.get("token", "")
@@ -101,32 +96,38 @@ class Desk:
 
     def _list(self, request: Request) -> Response:
         self._form_token(request)
-        queue = self._queue(request)
+        queue = self._queues[request.path_params["queue"]]
         rows = queue.waiting()
         shown = rows[:MOST_SHOWN]
         return self._page("list.html.j2", title=queue.title, queue=queue, count=len(rows), rows=shown)
 
     async def _item(self, request: Request) -> Response:
         form_token = self._form_token(request)
-        queue, key = self._queue(request), request.path_params["key"]
+        queue, key = self._queues[request.path_params["queue"]], request.path_params["key"]
         form: dict[str, str] = {}
-        error, status = "", 200
-        item = _item_of(queue, key)
+        error, status, item = "", 200, queue.item(key)
         if request.method == "POST":
             async with request.form() as given:
                 form = {
-                    name: value.replace("\r\n", "\n")
-                    for name, value in given.items()
-                    if isinstance(value, str)
+                    name: text.replace("\r\n", "\n") for name, text in given.items() if isinstance(text, str)
                 }
             if form.pop("csrf", "") != form_token:
                 said = "This form is not one of this session's. Nothing was recorded. Open the page again."
                 raise HTTPException(403, said)
             try:
-                queue.decide(key, _decision(form, item), form)
+                for name, most in LONGEST.items():
+                    if not 0 < len(form.get(name, "").strip()) <= most:
+                        said = f"got {len(form.get(name, ''))} characters; allowed: 1 to {most:,}"
+                        raise ValueError(f"{name}: {said}")
+                decision, allowed = form.get("decision", ""), [value for value, _ in item.choices]
+                if decision not in allowed:
+                    raise ValueError(
+                        f"decision: got {decision!r:.40}; allowed: {', '.join(allowed) or 'none'}"
+                    )
+                queue.decide(key, decision, form)
                 return RedirectResponse(f"{request.url.path}?recorded=1", 303)
             except ValueError as wrong:
-                error, status, item = str(wrong), 422, _item_of(queue, key)
+                error, status, item = str(wrong), 422, queue.item(key)
             if item.decided:
                 error, status = f"Somebody else was first: {item.decided}", 409
         following = next((row.key for row in queue.waiting() if row.key != key), None)
@@ -136,17 +137,8 @@ class Desk:
         )  # fmt: skip
 
     def _page(self, template: str, status: int = 200, **shown: Any) -> Response:
-        return HTMLResponse(
-            PAGES.get_template(template).render(shown | {"all": self._queues.values()}), status
-        )
-
-    # -- who may
-
-    def _queue(self, request: Request) -> Queue:
-        name = request.path_params["queue"]
-        if name not in self._queues:
-            raise HTTPException(404, "There is no such page.")
-        return self._queues[name]
+        text = PAGES.get_template(template).render(shown | {"all": self._queues.values()})
+        return HTMLResponse(text, status)
 
     def _form_token(self, request: Request) -> str:
         """Return the token of the forms of a request's session; refuse a request without a session."""
@@ -159,47 +151,20 @@ class Desk:
         return token
 
 
-def _item_of(queue: Queue, key: str) -> Item:
-    try:
-        return queue.item(key)
-    except LookupError:
-        raise HTTPException(404, "There is no such item.") from None
-
-
-def _decision(form: Mapping[str, str], item: Item) -> str:
-    """Return the decision of a form that has all that it must have."""
-    for name, most in LONGEST.items():
-        if not 0 < len(form.get(name, "").strip()) <= most:
-            raise ValueError(f"{name}: got {len(form.get(name, ''))} characters; allowed: 1 to {most:,}")
-    decision = form.get("decision", "")
-    if decision not in (allowed := [value for value, _ in item.choices]):
-        raise ValueError(f"decision: got {decision!r:.40}; allowed: {', '.join(allowed) or 'none'}")
-    return decision
-
-
 async def _with_headers(request: Request, call_next: RequestResponseEndpoint) -> Response:
     answer = await call_next(request)
     answer.headers.update(HEADERS)
     return answer
 
 
-def _style(_: Request) -> Response:
-    return Response(
-        (files("solvent_experiments.desk") / "desk.css").read_text("utf-8"), media_type="text/css"
-    )
-
-
-def _message(status: int, title: str, said: str) -> Response:
+def _failed(request: Request, error: Exception) -> Response:
+    """Answer with what was refused, is missing, or failed, as when a store's file was moved."""
+    status, title, said = 503, "Not available", str(error)
+    if isinstance(error, HTTPException):
+        status, title, said = error.status_code, "Refused", error.detail
+    elif isinstance(error, LookupError):
+        status, title, said = 404, "Not found", "There is no such page."
+    else:
+        complain(f"{request.method} {request.url.path}: {type(error).__name__}: {error}")
     shown = {"title": title, "said": said, "all": (), "rows": None, "queues": ()}
     return HTMLResponse(PAGES.get_template("list.html.j2").render(shown), status)
-
-
-def _refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return _message(error.status_code, "Refused" if error.status_code == 403 else "Not found", error.detail)
-
-
-def _failed(request: Request, error: Exception) -> Response:
-    """Answer when a store can't be read or locked any more, as after its file was moved."""
-    complain(f"{request.method} {request.url.path}: {type(error).__name__}: {error}")
-    return _message(503, "Not available", str(error))

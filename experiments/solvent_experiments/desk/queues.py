@@ -122,8 +122,7 @@ class Reviews:
         self._verdicts, self.place = verdicts, str(verdicts.folder)
 
     def waiting(self) -> Sequence[Row]:
-        rows = self._verdicts.waiting()
-        return [Row(row.id, row.claim_id, row.claim[:160]) for row in rows]
+        return [Row(row.id, row.claim_id, row.claim[:160]) for row in self._verdicts.waiting()]
 
     def item(self, key: str) -> Item:
         row, made = self._verdicts.find(key), self._verdicts.decisions().get(key)
@@ -172,14 +171,12 @@ class Responses:
         self._turns = {turn.id: turn for turn in read_turns(path).turns if turn.response and not turn.unread}
 
     def waiting(self) -> Sequence[Row]:
-        known = self._labels()
-        return [
-            Row(
-                key, turn.query.strip()[:80] or key, f"{len(turn.calls)} calls; {turn.response.strip()[:160]}"
-            )
-            for key, turn in self._turns.items()
-            if key not in known
-        ]
+        rows, known = [], self._labels()
+        for key, turn in self._turns.items():
+            if key not in known:
+                about = f"{len(turn.calls)} calls; {turn.response.strip()[:160]}"
+                rows.append(Row(key, turn.query.strip()[:80] or key, about))
+        return rows
 
     def item(self, key: str) -> Item:
         turn, labels = self._turns[key], self._labels().get(key, [])

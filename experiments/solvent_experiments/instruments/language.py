@@ -80,14 +80,12 @@ def serve(
     server = lab_server(env, beliefs=beliefs == "shown", explanation=explanation, salt=salt)
     if listening is None:
         if sys.stdin.isatty():
-            complain(
-                "a client of the Model Context Protocol speaks to this command on stdin; --http serves over HTTP"
-            )
+            complain("a client of the Model Context Protocol speaks to this command; --http serves over HTTP")
         serve_stdio(server)
         return
     warm_up(env)
-    address, bound = listening.getsockname()[:2]
-    url = f"http://{f'[{address}]' if ':' in address else address}:{bound}/mcp"
+    address, bound = listening.getsockname()
+    url = f"http://{address}:{bound}/mcp"
     say(f"{env} is served at {url}; Ctrl-C ends it. Next: `solvent tools {url}`")
     sys.stdout.flush()
     serve_http(server, listening)

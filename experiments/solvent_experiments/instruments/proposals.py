@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,7 +15,6 @@ from solvent_experiments.console import say, suggest
 from solvent_experiments.table import Table, show_table
 
 if TYPE_CHECKING:
-    from solvent.energy.store import CostStore
     from solvent.energy.tables import EnergyCost, EnergyCostProposal
 
 app = typer.Typer(
@@ -39,11 +38,9 @@ Store = Annotated[
 ]  # fmt: skip
 AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="JSON or JSON lines.")]
-Env = Annotated[str, typer.Option(help="Environment whose base costs are entered for verbs without a price.")]
 Status = Literal["pending", "approved", "rejected", "withdrawn"]
 
 DEFAULT_STORE = "solvent_costs.db"
-DEFAULT_ENV = "Solvent/Debt-v0"
 PRICES = "`solvent proposals prices` shows the price list."
 WAITING = "`solvent desk` shows and decides what waits."
 
@@ -58,34 +55,30 @@ def list_(
 
     Example: `solvent proposals list --status pending`
     """
-    with _opened(store) as opened:
+    from solvent.energy.store import CostStore
+
+    with CostStore(store, create=False) as opened:
         rows = opened.proposals(status)
-    if as_json:
-        _print_json(rows)
-        return
-    if not rows:
+    if not (rows or as_json):
         say(f"no {status} proposals" if status else "no proposals")
-        suggest(
-            "`solvent proposals file FILE` files those of a lab's energy_cost_proposals.jsonl.",
-            _option(store),
-        )
+        suggest("`solvent proposals file FILE` files an agent's, or a lab's.", _option(store))
         return
-    cells = tuple(
+    cells = [
         (
-            *(_short(row.id), f"{row.created_at:%Y-%m-%d %H:%M}", row.target, f"{row.current_cost:g}"),
-            *(f"{row.suggested_min:g} – {row.suggested_max:g}", f"{row.confidence:.0%}"),
-            row.status if row.new_cost is None else f"{row.status}: {row.new_cost:g}",
-            row.rationale,
+            str(row.id), f"{row.created_at:%Y-%m-%d %H:%M}", row.target_name, f"{row.current_cost:g}",
+            f"{row.suggested_min:g} – {row.suggested_max:g}", f"{row.confidence:.0%}",
+            row.status if row.new_cost is None else f"{row.status}: {row.new_cost:g}", row.rationale,
         )
         for row in rows
-    )
-    columns = ("id", "filed", "target", "cost", "suggested", "confidence", "status", "rationale")
-    _show("Proposals", columns, cells, left=("filed", "target", "status", "rationale"), wrapped="rationale")
-    suggest(WAITING, _option(store))
+    ]  # fmt: skip
+    headings = ("id", "filed", "target", "cost", "suggested", "confidence", "status", "rationale")
+    _show("Proposals", headings, cells, ("filed", "target", "status", "rationale"), rows if as_json else None)
+    if not as_json:
+        suggest(WAITING, _option(store))
 
 
 @app.command("file")
-def file_(file: File, env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> None:
+def file_(file: File, store: Store = DEFAULT_STORE) -> None:
     """File proposals: an agent's as JSON, or an environment's `energy_cost_proposals.jsonl`.
 
     Proposals that a lab's simulated reviewer has decided are left out, and so are those filed before.
@@ -93,11 +86,11 @@ def file_(file: File, env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> N
     Example: `solvent proposals file energy_cost_proposals.jsonl`
     """
     from solvent.energy.rules import Proposal, StoreError, rows_in
-    from solvent_experiments.config import environment_params
+    from solvent.energy.store import CostStore
 
-    params, rows, filed = environment_params(env), [*rows_in(file, Proposal)], 0  # before a store is made
-    with _opened(store, create=True) as opened:
-        opened.register_verbs(params)
+    rows, filed = [*rows_in(file, Proposal)], 0  # before a store is made
+    with CostStore(store) as opened:
+        opened.register_verbs()
         for place, key, proposal in rows:
             try:
                 if proposal is None:
@@ -120,9 +113,10 @@ def log(file: File, store: Store = DEFAULT_STORE) -> None:
     Example: `solvent proposals log cost_discomfort_log.jsonl`
     """
     from solvent.energy.rules import Discomfort, rows_in
+    from solvent.energy.store import CostStore
 
     rows = [(key, row) for _, key, row in rows_in(file, Discomfort) if row]  # before a store is made
-    with _opened(store, create=True) as opened:
+    with CostStore(store) as opened:
         logged = sum(opened.log_discomfort(row, key=key) is not None for key, row in rows)
     say(f"logged {logged}, skipped {len(rows) - logged} that were logged before")
     suggest("`solvent desk` counts them beside the proposals that rest on them.", _option(store))
@@ -131,24 +125,22 @@ def log(file: File, store: Store = DEFAULT_STORE) -> None:
 @app.command()
 def register(
     name: Annotated[
-        str | None, typer.Argument(help="An action of your own.  [default: a lab's verbs]")
+        str | None, typer.Argument(help="An action of your own.  [default: the lab's verbs]")
     ] = None,
     cost: Annotated[float, typer.Option(help="Its base cost.")] = 1.0,
     category: Annotated[str, typer.Option(help="`action`, or a category that has a floor.")] = "action",
-    env: Env = DEFAULT_ENV,
     store: Store = DEFAULT_STORE,
 ) -> None:
-    """Create a store, and enter base costs: a lab's verbs, or one action of your own. An existing price stays.
+    """Create a store, and enter base costs: the lab's verbs, or one action of your own. An existing price stays.
 
     Example: `solvent proposals register reach_out_user --cost 5 --category send_private`
     """
     from solvent.energy import energy_for_action
-    from solvent_experiments.config import environment_params
+    from solvent.energy.store import CostStore
 
     own = None if name is None else energy_for_action(name, cost=cost, category=category)
-    params = environment_params(env)  # before a store is made
-    with _opened(store, create=True) as opened:
-        rows = opened.register_verbs(params) if own is None else [opened.enter("action", own)]
+    with CostStore(store) as opened:
+        rows = opened.register_verbs() if own is None else [opened.enter("action", own)]
     say("; ".join(f"{row.target_name} {row.cost:g}" for row in rows))
     suggest(PRICES, _option(store))
 
@@ -165,29 +157,19 @@ def prices(
 
     Example: `solvent proposals prices screen`
     """
-    with _opened(store) as opened:
-        rows = opened.prices() if name is None else opened.history(name)
-    if as_json:
-        _print_json(rows)
-        return
-    cells = tuple(
-        (
-            *(row.target_name, f"{row.cost:g}", f"{row.floor:g}"),
-            "" if row.ceiling is None else f"{row.ceiling:g}",
-            *(row.category or "", f"{row.effective_at:%Y-%m-%d %H:%M:%S} UTC"),
-            "" if row.proposal_id is None else _short(row.proposal_id),
-        )
-        for row in rows
-    )
-    columns = ("target", "cost", "floor", "ceiling", "category", "since", "by proposal")
-    _show("Prices", columns, cells, left=columns[4:], wrapped="target")
-    suggest("`solvent proposals list` shows the argument for a price.", _option(store))
-
-
-def _opened(place: str, *, create: bool = False) -> CostStore:
     from solvent.energy.store import CostStore
 
-    return CostStore(place, create=create)
+    with CostStore(store, create=False) as opened:
+        rows = opened.prices() if name is None else opened.history(name)
+    cells = [
+        (
+            row.target_name, f"{row.cost:g}", f"{row.floor:g}", "" if row.ceiling is None else f"{row.ceiling:g}",
+            row.category or "", f"{row.effective_at:%Y-%m-%d %H:%M:%S} UTC", str(row.proposal_id or ""),
+        )
+        for row in rows
+    ]  # fmt: skip
+    headings = ("target", "cost", "floor", "ceiling", "category", "since", "by proposal")
+    _show("Prices", headings, cells, headings[4:], rows if as_json else None)
 
 
 def _option(store: str) -> str:
@@ -197,16 +179,17 @@ def _option(store: str) -> str:
     return "--store URL" if "://" in store else f"--store {shlex.quote(store)}"  # a URL may hold a password
 
 
-def _print_json(rows: Sequence[EnergyCostProposal | EnergyCost]) -> None:
-    """Print rows with columns in the order of the schema."""
-    given = [row.as_row() for row in rows]
-    say(json.dumps(given, indent=2, default=lambda one: getattr(one, "isoformat", one.__str__)()))
-
-
-def _show(title: str, columns: tuple[str, ...], cells: Any, left: Sequence[str], wrapped: str) -> None:
-    table = Table(columns, cells, title=title, caption="costs in energy", left=left, wrapped=(wrapped,))
+def _show(
+    title: str,
+    headings: tuple[str, ...],
+    cells: Sequence[tuple[str, ...]],
+    left: Sequence[str],
+    as_json: Sequence[EnergyCostProposal | EnergyCost] | None,
+) -> None:
+    """Print a table, or the rows ``as_json`` with columns in the order of the schema."""
+    if as_json is not None:
+        columns = [row.as_row() for row in as_json]
+        say(json.dumps(columns, indent=2, default=lambda one: getattr(one, "isoformat", one.__str__)()))
+        return
+    table = Table(headings, (*cells,), title=title, caption="costs in energy", left=left, wrapped=left)
     show_table(table, framed=True, least=120)
-
-
-def _short(key: Any) -> str:
-    return str(key)[:8]

@@ -18,12 +18,14 @@ from typing import Any
 import anyio
 import httpx
 import mcp.client.stdio
+from anyio.streams.text import TextReceiveStream
 from mcp import ClientSession, McpError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CONNECTION_CLOSED, PaginatedRequestParams, Tool
+from mcp.types import CONNECTION_CLOSED, PaginatedRequestParams
 from pydantic import ValidationError
 
 from solvent.energy import ToolEnergy, energy_for_tool
+from solvent.files import first_problem
 from solvent_experiments.console import one_line
 
 __all__ = ["Listing", "ServerError", "list_tools"]
@@ -46,14 +48,8 @@ class Listing:
     left_out: list[str] = field(default_factory=list)
     complete: bool = False
     sent: int = 0  # bytes
-    junk: str = ""  # the first line that isn't the protocol's
+    junk: list[str] = field(default_factory=list)  # lines that aren't the protocol's
     scope: anyio.CancelScope | None = None  # of the conversation
-
-    def add(self, tool: Tool) -> None:
-        try:
-            self.tools.append(energy_for_tool(tool.name, tool.annotations, tool.inputSchema))
-        except ValueError as error:
-            self.left_out.append(f"a tool {one_line(tool.name, 60)!r}: {error}")
 
     def count(self, part: bytes | str) -> None:
         self.sent += len(part)
@@ -96,13 +92,13 @@ async def _ask_command(command: str, timeout: float, heard: Listing, errlog: Any
         words = shlex.split(command)
     except ValueError as error:
         raise ServerError(f"isn't a command line ({error})") from None
-    if not words or "://" in words[0] or "\0" in command:
+    if not words or "://" in words[0]:
         raise ServerError("is neither a command line nor a URL; allowed: a command, http:// or https://")
     # Bytes that aren't UTF-8 become junk instead of breaking the reader.
     parameters = StdioServerParameters(command=words[0], args=words[1:], encoding_error_handler="replace")
     async with stdio_client(parameters, errlog) as (read, write):
         with anyio.fail_after(timeout) as heard.scope:  # inside: the server's shutdown takes its time
-            await _converse(read, write, heard)
+            await _converse(read, write, heard, MOST_JUNK)
 
 
 async def _ask_url(url: str, timeout: float, heard: Listing, _: Any) -> None:
@@ -110,13 +106,11 @@ async def _ask_url(url: str, timeout: float, heard: Listing, _: Any) -> None:
         response.headers.pop("Content-Encoding", None)  # none was asked for: unpacked, few bytes can be many
         response.stream = _CountedStream(response.stream, heard)
 
+    client = httpx.AsyncClient(
+        timeout=timeout, headers={"Accept-Encoding": "identity"}, event_hooks={"response": [counted]}
+    )
     with anyio.fail_after(timeout) as heard.scope:
-        async with (
-            httpx.AsyncClient(
-                timeout=timeout, headers={"Accept-Encoding": "identity"}, event_hooks={"response": [counted]}
-            ) as client,
-            streamable_http_client(url, http_client=client) as (read, write, _),
-        ):
+        async with client, streamable_http_client(url, http_client=client) as (read, write, _):
             await _converse(read, write, heard, most_junk=1)  # an unreadable answer is not sent again
 
 
@@ -138,65 +132,61 @@ class _CountedStream(httpx.AsyncByteStream):
 @contextmanager
 def _counted_stdout(heard: Listing) -> Iterator[None]:
     """Count what the SDK reads from a command; it has no limit and no place for one but this name."""
-    names: dict[str, Any] = vars(mcp.client.stdio)
-    kind = names["TextReceiveStream"]
 
-    class Counted(kind):  # type: ignore[misc, valid-type]
+    class Counted(TextReceiveStream):
         async def receive(self) -> str:
-            part: str = await super().receive()
+            part = await super().receive()
             heard.count(part)
             return part
 
-    names["TextReceiveStream"] = Counted
+    vars(mcp.client.stdio)["TextReceiveStream"] = Counted
     try:
         yield
     finally:
-        names["TextReceiveStream"] = kind
+        vars(mcp.client.stdio)["TextReceiveStream"] = TextReceiveStream
 
 
-async def _converse(read: Any, write: Any, heard: Listing, most_junk: int = MOST_JUNK) -> None:
-    left = most_junk
-
+async def _converse(read: Any, write: Any, heard: Listing, most_junk: int) -> None:
     async def on_message(message: object) -> None:
-        nonlocal left
         if isinstance(message, Exception):
-            heard.junk = heard.junk or _junk(message)
-            left -= 1
-            if left <= 0:
+            heard.junk.append(_said(message))
+            if len(heard.junk) >= most_junk:
                 heard.stop()
         await anyio.lowlevel.checkpoint()
 
     async with ClientSession(read, write, message_handler=on_message) as session:
         answer = await session.initialize()
         heard.title = f"{answer.serverInfo.name} {answer.serverInfo.version}".strip()
-        cursor = None
-        while answer.capabilities.tools is not None:
-            page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
+        cursor, more = None, answer.capabilities.tools is not None
+        while more:
+            page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
             for tool in page.tools:
-                heard.add(tool)
-            if not page.nextCursor:
-                break
-            if page.nextCursor == cursor:
-                raise ServerError("its list of tools has no end: a page names itself as the next")
-            cursor = page.nextCursor
+                try:
+                    heard.tools.append(energy_for_tool(tool.name, tool.annotations, tool.inputSchema))
+                except ValueError as error:
+                    heard.left_out.append(f"a tool {one_line(tool.name, 60)!r}: {error}")
+            cursor, more = page.nextCursor, bool(page.nextCursor)
         heard.complete = True
 
 
-def _junk(message: Exception) -> str:
-    said = message.errors(include_url=False)[0].get("input") if isinstance(message, ValidationError) else None
-    return one_line((said if isinstance(said, str) else str(message))[:1200])  # a server may send any amount
+def _said(error: Exception) -> str:
+    """Return what a server sent in place of a message; a server may send any amount."""
+    said = error.errors(include_url=False)[0].get("input") if isinstance(error, ValidationError) else None
+    return one_line((said if isinstance(said, str) else str(error))[:1200])
 
 
 def _problem(error: BaseException, timeout: float, heard: Listing) -> str:
-    told = (error.error.code, error.error.message) if isinstance(error, McpError) else None
     # Servers use the code of a closed connection for other things too.
-    closed = isinstance(error, _GONE) or told == (CONNECTION_CLOSED, "Connection closed")
+    closed = isinstance(error, _GONE) or (
+        isinstance(error, McpError)
+        and (error.error.code, error.error.message) == (CONNECTION_CLOSED, "Connection closed")
+    )
     late = isinstance(error, TimeoutError | httpx.TimeoutException)
     late = late or (heard.scope is not None and heard.scope.cancel_called)
     if heard.sent > MOST_SENT:
         return f"sent more than {MOST_SENT // 2**20} MiB"
     if heard.junk and (closed or late):
-        return f"sent nothing that the protocol knows; it sent: {heard.junk}"
+        return f"sent nothing that the protocol knows; it sent: {heard.junk[0]}"
     if late:
         return f"{'no end of its tools' if heard.tools else 'no answer'} within {timeout:g} s"
     if closed:
@@ -209,16 +199,11 @@ def _problem(error: BaseException, timeout: float, heard: Listing) -> str:
         case McpError():
             said = f"answered with an error: {error.error.message}"
         case ValidationError():
-            first = error.errors(include_url=False, include_input=False)[0]
-            said = f"sent an answer that can't be read ({'.'.join(map(str, first['loc']))}: {first['msg']})"
-        case httpx.HTTPStatusError():
-            said = f"answered with HTTP {error.response.status_code}"
+            said = f"sent an answer that can't be read ({first_problem(error)})"
         case httpx.HTTPError() | httpx.InvalidURL():
             said = f"can't be reached ({str(error) or type(error).__name__})"
-        case OSError():
-            said = f"can't be run ({error.strerror})"
         case _:
-            said = f"{type(error).__name__}: {error}"
+            said = f"can't be run ({type(error).__name__}: {error})"
     return one_line(said[:1200])
 
 

@@ -40,8 +40,6 @@ def page(mode: str, cursor: str | None) -> dict[str, Any]:
         return {"tools": [tool(name) for name in HOSTILE]}
     if mode == "invalid":
         return {"tools": [tool(7)]}
-    if mode == "circle":
-        return {"tools": [tool("get_round")], "nextCursor": "1"}
     if mode == "endless":
         return {"tools": [tool(f"get_{start}")], "nextCursor": str(start + 1)}
     if mode == "pages":
