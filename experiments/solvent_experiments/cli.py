@@ -227,6 +227,8 @@ def play(
             raise ConfigError("allowed: with --agent", key="--film")
         score = film_episode(env, agent, seed, delay, film)
         say(f"{film}  {film.stat().st_size / 2**20:.1f} MB: {agent}, seed {seed}, {score:.2f} bits")
+        watched = shlex.join(["--env", env, "--agent", agent, "--seed", str(seed)])
+        suggest(f"`solvent play {watched}` tells the same episode, with a debrief.")
         return
     play_episode(env, agent, seed, delay, console=new_console())
 
@@ -312,6 +314,7 @@ def compare(
 
     for table in comparisons(first, second):
         new_console().print(table.terminal())
+    suggest("`solvent report RUN...` shows the figures of both and an episode of each.")
 
 
 @app.command()

@@ -82,7 +82,7 @@ def test_watched_agent_plays_to_the_end() -> None:
 
 def test_film_has_a_frame_per_action(tmp_path: Path) -> None:
     film = tmp_path / "tiny.gif"
-    call(*TINY, "--agent", "honest", "--delay", 0.2, "--film", film).succeeded("honest, seed 7, ")
+    call(*TINY, "--agent", "honest", "--delay", 0.2, "--film", film).succeeded("honest, seed 7, ", "Next: ")
     with Image.open(film) as shown:
         assert (
             shown.n_frames
