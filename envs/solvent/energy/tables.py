@@ -142,9 +142,14 @@ class EnergyCostProposal(Base):
     effective_at: Mapped[datetime.datetime | None]
 
     @property
+    def target(self) -> str:
+        """The target as text, such as ``action screen`` or ``tool slack:send_message``."""
+        return f"{'tool' if self.target_type == 'mcp_tool' else self.target_type} {self.target_name}"
+
+    @property
     def change(self) -> str:
-        """The change as text, such as ``screen: decrease to 2 – 3``."""
-        return f"{self.target_name}: {self.direction} to {self.suggested_min:g} – {self.suggested_max:g}"
+        """The change as text, such as ``action screen: decrease to 2 – 3``."""
+        return f"{self.target}: {self.direction} to {self.suggested_min:g} – {self.suggested_max:g}"
 
 
 class CostDiscomfort(Base):

@@ -65,7 +65,7 @@ def list_(
         return
     cells = [
         (
-            str(row.id), f"{row.created_at:%Y-%m-%d %H:%M}", row.target_name, f"{row.current_cost:g}",
+            str(row.id), f"{row.created_at:%Y-%m-%d %H:%M}", row.target, f"{row.current_cost:g}",
             f"{row.suggested_min:g} – {row.suggested_max:g}", f"{row.confidence:.0%}",
             row.status if row.new_cost is None else f"{row.status}: {row.new_cost:g}", row.rationale,
         )
