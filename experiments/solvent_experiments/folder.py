@@ -73,8 +73,7 @@ class RunFolder:
 
     def experiment(self) -> Experiment:
         """Return the experiment of a run; raise ConfigError for a folder that holds none."""
-        if not self.config.exists():
-            raise ConfigError("no run; allowed: a folder that `solvent run` wrote", file=self.root)
+        self._require_run()
         try:
             return Experiment.model_validate(read_yaml(self.config))
         except ValueError as error:
@@ -83,9 +82,9 @@ class RunFolder:
 
     def read_manifest(self) -> dict[str, Any]:
         """Return the manifest; raise ConfigError unless the run is finished."""
-        self.experiment()
+        self._require_run()
         manifest = read_json(self.manifest, WRITTEN) if self.manifest.exists() else {}
-        if not manifest.get("finished"):
+        if not isinstance(manifest, dict) or not manifest.get("finished"):
             said = "unfinished; allowed: a finished run (the same `solvent run` resumes it)"
             raise ConfigError(said, file=self.root)
         return manifest
@@ -97,6 +96,10 @@ class RunFolder:
             return bool(self.read_manifest())
         except ConfigError:
             return False
+
+    def _require_run(self) -> None:
+        if not self.config.exists():
+            raise ConfigError("no run; allowed: a folder that `solvent run` wrote", file=self.root)
 
     def unit(self, agent: str, seed: int | None = None) -> Unit:
         folder = self.root / agent

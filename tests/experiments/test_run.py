@@ -55,7 +55,7 @@ def test_smoke_run_is_whole(name: str, runs: Runs) -> None:
     assert not [path for path in folder.root.rglob("*") if ".part" in path.name]
 
 
-@pytest.mark.parametrize("content", ["{", "{}", '{"finished": null}'])
+@pytest.mark.parametrize("content", ["[]", "{", "{}", '{"finished": null}'])
 def test_a_manifest_that_says_no_end_is_unfinished(content: str, tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.config.write_text("name: x", encoding="utf-8")

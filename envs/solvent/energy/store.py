@@ -262,7 +262,9 @@ def _engine(place: str, *, create: bool) -> sa.Engine:
         raise StoreError(f"{place}: there is no store; `solvent proposals register` makes one")
     # Without an isolation level, transactions begin where the store says so.
     options = {"timeout": _PATIENCE, "isolation_level": None}
-    return sa.create_engine(sa.URL.create("sqlite", database=place), connect_args=options)
+    engine = sa.create_engine(sa.URL.create("sqlite", database=place), connect_args=options)
+    sa.event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA foreign_keys = ON"))
+    return engine
 
 
 def _in_force(session: Session, target_type: str, target_name: str) -> EnergyCost | None:
