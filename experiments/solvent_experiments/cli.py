@@ -134,7 +134,9 @@ def _ray(address: str | None, jobs: int | None) -> Any:
     except ModuleNotFoundError as error:
         needed = f"needs the package {error.name}: {install('ray')}"
         raise ConfigError(needed, key="--backend ray") from None
-    return RayPool(address, jobs or os.cpu_count() or 1)
+    from solvent_experiments.run import cores
+
+    return RayPool(address, jobs or cores())
 
 
 @app.command()

@@ -100,9 +100,11 @@ def lab_server(env_id: str, *, beliefs: bool = True, explanation: bool = True, s
     text += f"\n{_START} begins the episode of a seed, {_FINISH} ends it and returns the score.\n"
     server: Server[Any] = Server("solvent", solvent.__version__, instructions=text, lifespan=lifespan)
 
+    tools = _tools(schemas(params))
+
     @server.list_tools()
     async def list_tools() -> list[Tool]:
-        return _tools(schemas(params))
+        return tools
 
     @server.call_tool(validate_input=False)  # the desk says what is allowed, and counts
     async def call_tool(name: str, arguments: dict[str, Any]) -> Any:

@@ -239,8 +239,9 @@ def _deeds_of_clause(clause: list[str], *, versioned: bool) -> dict[str, str]:
         found.setdefault(known[len(clause) - 1], last)  # follow_request_authorize
     makes = does in ("create", "anything", "untold") and _KINDS["drafting"].isdisjoint(clause)
     if objects and (makes or does.startswith(("send", "either"))):
-        for word in _KINDS["message"].intersection(phrases[0]):  # create_post
-            found.setdefault(_VERBS[word], word)
+        for word in phrases[0]:
+            if word in _KINDS["message"]:  # create_post
+                found.setdefault(_VERBS[word], word)
     return found
 
 
