@@ -40,7 +40,7 @@ def no_child_survives():
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     yield
     left = [child for child in psutil.Process().children(recursive=True) if child.pid not in before]
-    assert left == []
+    assert psutil.wait_procs(left, timeout=1)[1] == []
 
 
 @pytest.fixture(autouse=True)
