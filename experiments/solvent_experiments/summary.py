@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from solvent import LabParams
 from solvent.files import write_json
-from solvent_experiments.config import Experiment, read_json
+from solvent_experiments.config import ConfigError, Experiment, read_json
 from solvent_experiments.folder import WRITTEN, Columns, groups_of, pairs_of, select
 from solvent_experiments.statistics import (
     Interval,
@@ -177,12 +178,17 @@ def write_rows(path: Path, experiment: Experiment, rows: Sequence[Row]) -> None:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a run's ``summary.json``, best first."""
-    rows = []
-    for given in read_json(path, WRITTEN)["agents"]:
-        about = given.pop("agent"), given.pop("seeds"), given.pop("episodes")
-        rows.append(Row(*about, {k: Interval(**v) if isinstance(v, dict) else v for k, v in given.items()}))
-    return rows
+    """Return the rows of a run's ``summary.json``, best first; raise ConfigError for another file."""
+    content = read_json(path, WRITTEN)
+    try:
+        return [_row(**given) for given in content["agents"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"not a summary ({error}); allowed: {WRITTEN}", file=path) from None
+
+
+def _row(agent: str, seeds: int, episodes: int, **given: Any) -> Row:
+    measured = {name: Interval(**v) if isinstance(v, dict) else float(v) for name, v in given.items()}
+    return Row(agent, seeds, episodes, measured)
 
 
 # -- tables

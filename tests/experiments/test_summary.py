@@ -88,6 +88,8 @@ def test_leaderboard_refuses_what_it_can_not_compare(smoke_run: RunFolder, tmp_p
     entries = read_entries([without_honest(smoke_run, tmp_path / "run"), KEPT])
     assert list(entries) == list(read_entries([KEPT]))
     call("leaderboard", tmp_path / "run").refused("no honest script with a return above 0")
+    (tmp_path / "run" / "summary.json").write_text('{"agents": [{"agent": "honest"}]}')
+    call("leaderboard", tmp_path / "run").refused("summary.json: not a summary")
     (tmp_path / "x.json").write_text("{}")
     (tmp_path / "y.json").write_text('{"a": {"level": 3}}')
     call("leaderboard", tmp_path / "y.json").refused("something else")
