@@ -137,7 +137,7 @@ def warm_up(env_id: str) -> None:
 def listen(host: str, port: int) -> socket.socket:
     """Return a listening socket; raise ValueError with one line if there can't be one."""
     try:
-        return socket.create_server((host, port))
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, UnicodeError) as error:
         allowed = "an address of this machine and a free port"
         raise ValueError(f"can't listen on {host}, port {port} ({error}); allowed: {allowed}") from None
@@ -163,7 +163,7 @@ def serve_http(server: Server[Any], listening: socket.socket) -> None:
     # Accepted connections inherit it. An answer of two packets would wait 40 ms for the client's acknowledgement.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     host, port = listening.getsockname()[:2]
-    names = [f"{name}:{port}" for name in ("localhost", "127.0.0.1")]
+    names = [f"{name}:{port}" for name in ("localhost", "127.0.0.1", host, f"[{host}]")]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=ipaddress.ip_address(host).is_loopback,
         allowed_hosts=names,

@@ -84,8 +84,8 @@ def serve(
         serve_stdio(server)
         return
     warm_up(env)
-    address, bound = listening.getsockname()
-    url = f"http://{address}:{bound}/mcp"
+    address, bound = listening.getsockname()[:2]
+    url = f"http://[{address}]:{bound}/mcp" if ":" in address else f"http://{address}:{bound}/mcp"
     say(f"{env} is served at {url}; Ctrl-C ends it. Next: `solvent tools {url}`")
     sys.stdout.flush()
     serve_http(server, listening)
