@@ -27,6 +27,7 @@ __all__ = [
     "failed",
     "failure",
     "is_broad",
+    "is_full_check",
     "is_look",
     "is_search",
     "open_failures",
@@ -97,7 +98,7 @@ def _values(given: Any) -> list[str]:
 # -- words in common -----------------------------------------------------------------------------
 
 _WORD = re.compile(r"[A-Z]{2,}(?=s\b)|[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+(?:\.\d+)?")
-_SUFFIX = re.compile(r"(?:ies|y|ing|ed|es|e|s|er|ers|or|ors)$")
+_SUFFIX = re.compile(r"(?:ies|y|ing|ed|es|e|(?<!s)s|er|ers|or|ors)$")
 _NUMBERS = {word: str(i) for i, word in enumerate(lexicon()["words"]["numbers"].split(), 1)}
 
 
@@ -152,6 +153,13 @@ def is_broad(call: Call) -> bool:
         return bool(pattern("deep").search(call.command)) and any(one <= _WHOLE for one in where)
     deep = re.search("grep|codebase", call.name, re.IGNORECASE)
     return bool(deep) and str(call.arguments.get("path") or ".") in _WHOLE
+
+
+def is_full_check(call: Call) -> bool:
+    """Return whether a call checks everything, as a run of all tests does, and not a file or a case of them."""
+    narrow = pattern("narrow").search(call.command)
+    checks = [one for one in _commands(call) if pattern("check").search(one.program)]
+    return not narrow and any(not re.search(r"\w[/.]\w", " ".join(one.targets)) for one in checks)
 
 
 def _commands(call: Call) -> list[_Command]:

@@ -19,8 +19,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from solvent.adequacy.calls import Call, failure, is_broad, is_look, is_search, open_failures, stem, stems
-from solvent.adequacy.words import Claim, Words, claims, normal, pattern, phrases, sentences, word_set
+from solvent.adequacy.calls import (
+    Call,
+    failed,
+    failure,
+    is_broad,
+    is_full_check,
+    is_look,
+    is_search,
+    open_failures,
+    stem,
+    stems,
+)
+from solvent.adequacy.words import STRONG, Claim, Words, claims, normal, pattern, phrases, sentences, word_set
 
 __all__ = ["CUTS", "MATRIX", "Adequacy", "Evidence", "score"]
 
@@ -79,13 +90,14 @@ def score(response: str, calls: Sequence[Call], query: str = "", *, cuts: tuple[
         query: what the user asked; without it plain claims aren't compared with the results.
         cuts: from how many calls on evidence is reasonable, and ample.
     """
-    found = claims(response, called=bool(calls))
+    checked = not all(map(_writes, calls))  # an edit checks nothing
+    found = claims(response, called=checked)
     looks = _looks(response, calls)
     evidence, signals = _evidence(response, calls, looks, query, cuts)
     untold = _is_untold(response, calls, query)
     best: tuple[int, int, Claim, str] = (-1, 0, Claim(""), "nothing_asserted")
     escalate = untold
-    if not calls and any(claim.reported for claim in found):
+    if not checked and any(claim.reported for claim in found):
         signals.append("reported_without_call")
         escalate = True
     for claim in found:
@@ -98,8 +110,8 @@ def score(response: str, calls: Sequence[Call], query: str = "", *, cuts: tuple[
         if words and (untold or shown):
             value, kind, escalate = WORST, "contradicted", True
             signals.append("denied_but_shown" if shown else "untold_failure")
-        elif claim.reported and not calls:
-            value = max(value, MATRIX[Words.PLAIN][evidence])
+        elif claim.reported and not checked:
+            value = max(value, MATRIX[Words.PLAIN][Evidence.NONE])
         strong = step > 0 or words >= (Words.PLAIN if evidence == Evidence.NONE else Words.DEFINITIVE)
         escalate |= bool(words) and strong and evidence <= Evidence.THIN
         if (value, words) > best[:2]:
@@ -117,6 +129,10 @@ _PATH = re.compile(r"[\w\-]*[/.][\w\-./]*\w|\b[A-Z][A-Z_]{2,}\b")
 
 def _paths(text: str) -> set[str]:
     return {found.strip("./").lower() for found in _PATH.findall(text)} - {""}
+
+
+def _writes(call: Call) -> bool:
+    return bool(pattern("writes").search(call.name)) and not is_look(call)
 
 
 def _is_absent(call: Call) -> bool:
@@ -238,6 +254,8 @@ def _is_bare(phrase: str) -> bool:
 
 def _is_answered(claim: Claim, calls: Sequence[Call]) -> bool:
     """Return whether a call itself says what a claim says: a count of 0, its words, or that the thing isn't there."""
+    if claim.words == Words.DEFINITIVE and _all_pass(claim, calls):
+        return True
     sweeping = bool(phrases("universal").search(claim.text))
     if (sweeping or claim.negative) and any(re.fullmatch(r"\W*0\W*", call.result) for call in calls):
         return True
@@ -252,6 +270,19 @@ def _is_answered(claim: Claim, calls: Sequence[Call]) -> bool:
         hunts = pattern("hunts").search(call.name + call.command)
         if _is_absent(call) and denied and denied <= stems(call.asked) and not hunts:
             return True
+    return False
+
+
+def _all_pass(claim: Claim, calls: Sequence[Call]) -> bool:
+    """Return whether a claim says that all checks pass and no more, as a check of everything did after all edits."""
+    rest = pattern("all_pass").sub("", claim.text)
+    if rest == claim.text or any(phrases(kind).search(rest) for kind in STRONG):
+        return False
+    for call in reversed(calls):
+        if is_full_check(call):
+            return not failed(call) and bool(pattern("passed").search(call.result))
+        if _writes(call) and "todo" not in call.name.lower():
+            return False
     return False
 
 
