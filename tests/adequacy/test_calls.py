@@ -106,3 +106,5 @@ def test_rows_and_calls_are_the_same():
     (broken,) = calls_of([{"name": "a", "arguments": "x", "error": "boom"}])
     assert broken == Call("a", {"input": "x"}, "boom", True)
     assert calls_of([{"name": "a", "result": {"n": 1}}])[0].result == '{"n": 1}'
+    with pytest.raises(ValueError, match="tool_calls"):
+        calls_of([{"name": 2}])

@@ -98,8 +98,3 @@ def test_material_in_the_query_is_a_look_unless_calls_failed():
 def test_what_asserts_nothing_scores_0(response):
     found = score(response, [])
     assert (found.score, found.rule, found.escalate) == (0, "nothing_asserted", False)
-
-
-def test_rows_of_other_kinds_are_refused():
-    with pytest.raises(ValueError, match="tool_calls"):
-        calls_of([{"name": 2}])

@@ -87,11 +87,17 @@ def test_unknown_call_leaves_its_turn_unread_and_unknown_text_does_not(tmp_path,
 
 
 @pytest.mark.parametrize(
-    "broken", [{"content": [{"type": "tool_use", "id": "t", "input": {}}]}, {"tool_calls": "read"}]
+    "broken",
+    [{"content": [{"type": "tool_use"}]}, {"tool_calls": "read"}, {"content": [], "function_calls": [1]}],
 )
 def test_broken_call_leaves_its_turn_unread(tmp_path, broken):
     (turn,) = reading(tmp_path, [ASKED, {"role": "assistant", **broken}, ANSWERED]).turns
     assert (turn.response, turn.unread, turn.calls) == ("It sends once.", 1, ())
+
+
+@pytest.mark.parametrize("more", [{"tools": [{}]}, {"tool_output": "def"}, {"tool_calls": ["Read"]}])
+def test_other_keys_leave_a_response_unread(tmp_path, more):
+    assert reading(tmp_path, [{"response": "It sends once.", **more}]).turns[0].unread == 1
 
 
 @pytest.mark.parametrize(("line", "unread"), [('{"role": "user", "co', 0), ('{"type": "tool_use", "na', 1)])

@@ -381,6 +381,12 @@ class _Reader:
         self.counts[what] += 1
         self.track.now.unread += _is("evidence", looks)
 
+    def other_keys(self, table: Mapping[str, Any]) -> None:
+        """Count the keys of a response or a message that are not known and look like calls."""
+        for key, value in table.items():
+            if value and isinstance(value, list | dict | str) and _is("evidence", key):
+                self.unread(f"keys not read: {key[:60]!r}", key)
+
     # -- lines
 
     def read(self, number: int, value: Any, *, nested: bool = False) -> None:
@@ -403,6 +409,7 @@ class _Reader:
         inner = _Reader(self.session)
         for message in (*_list(value.get("messages")), calls):
             inner.read(number, message)
+        inner.other_keys({key: table for key, table in value.items() if key not in _FIELDS["own"]})
         self.counts += inner.counts
         last = inner.reading().last or Turn("", "", "")
         key = _text(value.get("id"))[:400] or f"{self.session}:{number}"
@@ -521,6 +528,8 @@ class _Reader:
         given = _first(item, ("tool_calls", "toolCalls")) or _first(more, ("tool_calls", "function_call"))
         calls = [*given] if isinstance(given, list) else [given] if given else []
         calls += filter(None, [item.get("function_call")])
+        known = {key for key, value in item.items() if key in _FIELDS["calls"] or isinstance(value, str)}
+        self.other_keys({key: value for key, value in item.items() if key not in known})
         track.now.in_text, track.now.command = [], ""
         for block in [*blocks, *filter(None, [item.get("refusal")])]:
             text = _said(block)
@@ -614,7 +623,7 @@ class _Reader:
         tracks = sorted(self.tracks.values() or [self.track], key=lambda track: (not track.side, track.line))
         key, now, turns = tracks[-1].key, tracks[-1].now, tracks[-1].turns
         last = turns[-1][2] if turns else None
-        if now.query or now.calls or now.said:
+        if now.query or now.calls or now.said or now.unread:
             last = now.turn(key, now.response)
         found = list(self.own)
         for track in tracks:
