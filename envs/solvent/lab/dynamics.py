@@ -15,16 +15,7 @@ from __future__ import annotations
 from solvent.lab.codes import EndReason, Event, Obstacle
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.draws import AT_PRICES, AT_READOUTS, AT_RESET, fill_uniforms
-from solvent.lab.mechanisms import (
-    assay,
-    belief,
-    career,
-    debt,
-    energy,
-    gate,
-    proposals,
-    publication,
-)
+from solvent.lab.mechanisms import assay, belief, career, debt, energy, gate, proposals, publication
 from solvent.lab.verbs import Verb
 
 NOT_REFUSED = debt.NOT_REFUSED
@@ -34,10 +25,8 @@ REFLECT, PROPOSE = int(Verb.REFLECT), int(Verb.PROPOSE)
 RESTED, CALIBRATED, EXPLORED = int(Event.RESTED), int(Event.CALIBRATED), int(Event.EXPLORED)
 REJECTED, REFLECTED, NOT_EXECUTED = int(Event.REJECTED), int(Event.REFLECTED), int(Event.NOT_EXECUTED)
 FREE, ALREADY_PUBLISHED = int(Obstacle.NONE), int(Obstacle.ALREADY_PUBLISHED)
-CONTEXT_NOT_ALLOWED, INSUFFICIENT_ENERGY = (
-    int(Obstacle.CONTEXT_NOT_ALLOWED),
-    int(Obstacle.INSUFFICIENT_ENERGY),
-)
+CONTEXT_NOT_ALLOWED, NO_REFLECTION = int(Obstacle.CONTEXT_NOT_ALLOWED), int(Obstacle.NO_REFLECTION)
+NO_EVIDENCE, INSUFFICIENT_ENERGY = int(Obstacle.NO_EVIDENCE), int(Obstacle.INSUFFICIENT_ENERGY)
 HORIZON, EXHAUSTED, BANKRUPT = int(EndReason.HORIZON), int(EndReason.EXHAUSTED), int(EndReason.BANKRUPT)
 
 
@@ -63,10 +52,10 @@ def obstacle_to(lab, verb, again, tables):  # type: ignore[no-untyped-def]
     """Return the obstacle to a verb where acting costs energy."""
     if energy.out_of_context(lab, verb, tables):
         return CONTEXT_NOT_ALLOWED
-    if verb == PROPOSE:
-        obstacle = proposals.obstacle_to_proposing(lab, tables)
-        if obstacle != FREE:
-            return obstacle
+    if verb == PROPOSE and lab.reflected == 0:
+        return NO_REFLECTION
+    if verb == PROPOSE and proposals.most_deferred(lab, tables) < 0:
+        return NO_EVIDENCE
     return INSUFFICIENT_ENERGY if lab.cost[verb, again] > lab.energy else FREE
 
 
@@ -292,33 +281,25 @@ def close_step(lab, tables, step):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
-    """Draw the hidden state into a blank record. ``decide`` is to follow.
-
-    ``uniforms`` has shape ``(M + 1 + PRICE_UNIFORMS,)``: one per compound, one for the instrument, the rest for
-    prices.
-    """
-    n_compounds = lab.potency.shape[0]
-    for m in range(n_compounds):
-        lab.potency[m] = assay.draw_class(tables.prior, uniforms[m])
-    lab.instrument = int(uniforms[n_compounds] * lab.instrument_belief.shape[0])
-    if tables.proposals.enabled:
-        proposals.misprice(lab, tables, uniforms[n_compounds + 1 :])
-
-
-@compiled
 def begin_episode(labs, i, episode, tables, uniforms):  # type: ignore[no-untyped-def]
-    """Start the given episode of the lab's stream in ``labs[i]``."""
+    """Start the given episode of the lab's stream in ``labs[i]``: draw its hidden state. ``decide`` is to follow.
+
+    ``uniforms`` is scratch of shape ``(M + 1 + PRICE_UNIFORMS,)``: compounds, instrument, prices.
+    """
     key = labs[i].key
     labs[i] = tables.blank
     lab = labs[i]
     lab.key = key
     lab.episode = episode
-    hidden = lab.potency.shape[0] + 1
-    fill_uniforms(uniforms, hidden, key, episode, 0, AT_RESET)
+    n_compounds = lab.potency.shape[0]
+    fill_uniforms(uniforms, n_compounds + 1, key, episode, 0, AT_RESET)
+    for m in range(n_compounds):
+        lab.potency[m] = assay.draw_class(tables.prior, uniforms[m])
+    lab.instrument = int(uniforms[n_compounds] * lab.instrument_belief.shape[0])
     if tables.proposals.enabled:
-        fill_uniforms(uniforms[hidden:], proposals.PRICE_UNIFORMS, key, episode, 0, AT_PRICES)
-    begin(lab, tables, uniforms)
+        prices = uniforms[n_compounds + 1 :]
+        fill_uniforms(prices, proposals.PRICE_UNIFORMS, key, episode, 0, AT_PRICES)
+        proposals.misprice(lab, tables, prices)
 
 
 @inlined

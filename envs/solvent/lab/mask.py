@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvent.lab.compiled import compiled
-from solvent.lab.dynamics import repeats
-from solvent.lab.mechanisms.publication import PUBLISH_PUBLIC
+from solvent.lab.dynamics import PUBLISH_PUBLIC, repeats
 
 
 @compiled
@@ -25,6 +24,5 @@ def write_mask(lab, tables, mask):  # type: ignore[no-untyped-def]
             if verb == PUBLISH_PUBLIC and lab.published[m] != 0:
                 executes = 0
             for action in range(first + m * each, first + (m + 1) * each):
-                mask[np.uintp(action)] = (
-                    executes  # unsigned: a signed index is first tested for counting from the end
-                )
+                # Unsigned: a signed index is first tested for counting from the end.
+                mask[np.uintp(action)] = executes

@@ -49,7 +49,7 @@ class Mechanism(NamedTuple):
     """The parts of one mechanism; ``active`` takes the parameters and returns whether it runs."""
 
     name: str
-    active: Callable[[Any], bool]
+    active: Callable[[Any], bool] = lambda _: True
     rules: Callable[[Any], Any] | None = None  # its settings as a record of numbers, for compiled code
     fields: tuple[Field, ...] = ()
     step_fields: tuple[Field, ...] = ()
@@ -58,19 +58,22 @@ class Mechanism(NamedTuple):
     columns: tuple[Column, ...] = ()
 
 
-def number(name: str, unit: str = "bits", field: str = "") -> Column:
-    """Return a column with the field unchanged."""
-    return Column(name, unit, lambda of: of(field or name))
+def detail(name: str, of: Callable[[Any], Any] = np.float64) -> Info:
+    """Return a key for a field of every step, reported only with ``detailed_info``."""
+    return Info(name, name, "action", -1, of, detailed=True)
 
 
-def count(name: str, unit: str, field: str = "") -> Column:
-    """Return a column with the field as integers."""
-    return Column(name, unit, lambda of: of(field or name).astype(np.int64))
+def columns(fields: tuple[Field, ...], *names: str) -> tuple[Column, ...]:
+    """Return a column for each named field: integers as int64, energy in units instead of thousandths."""
 
+    def column(field: Field) -> Column:
+        if field.unit == "1/1000":
+            return Column(field.name, "energy", lambda of: of(field.name) / UNIT)
+        kind = np.float64 if field.kind == "f8" else np.int64
+        return Column(field.name, field.unit, lambda of: of(field.name).astype(kind))
 
-def energy(name: str) -> Column:
-    """Return a column with the field converted from thousandths to units of energy."""
-    return Column(name, "energy", lambda of: of(name) / UNIT)
+    named = {field.name: field for field in fields}
+    return tuple(column(named[name]) for name in names)
 
 
 def split(name: str, unit: str, names: tuple[str, ...], field: str = "") -> Column:

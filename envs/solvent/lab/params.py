@@ -21,7 +21,7 @@ from solvent.lab.mechanisms.debt import DebtParams
 from solvent.lab.mechanisms.energy import EnergyParams
 from solvent.lab.mechanisms.gate import GateParams
 from solvent.lab.mechanisms.proposals import ProposalParams
-from solvent.lab.settings import ParamError, ParamGroup, nearest, setting
+from solvent.lab.settings import ParamError, ParamGroup, nearest, setting, switch
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,12 +61,10 @@ class BudgetParams(ParamGroup):
 class ObservationParams(ParamGroup):
     """Optional parts of the observation."""
 
-    joint: bool = setting(
-        False,
-        unit="switch",
-        doc="append p(class | instrument) of every compound: exactly Markov, but seven times longer",
+    joint: bool = switch(
+        False, doc="append p(class | instrument) of every compound: exactly Markov, but seven times longer"
     )
-    intents: bool = setting(True, unit="switch", doc="off: the elements of the intent summary stay 0")
+    intents: bool = switch(True, doc="off: the elements of the intent summary stay 0")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,19 +135,17 @@ class LabParams(MechanismParams):
         return len(self.assay.compounds) * self.assay.prior_entropy
 
 
-_ENERGY = EnergyParams(enabled=True)
-
 _PRESETS = {
     "default": LabParams(),
     "energy": LabParams(
         budget=BudgetParams(heartbeats=42),
-        energy=_ENERGY,
+        energy=EnergyParams(enabled=True),
         proposals=ProposalParams(enabled=True),
     ),
     "gate": LabParams(gate=GateParams(enabled=True)),
     "lab": LabParams(
         budget=BudgetParams(heartbeats=42),
-        energy=_ENERGY,
+        energy=EnergyParams(enabled=True),
         proposals=ProposalParams(enabled=True),
         gate=GateParams(enabled=True),
         adequacy=AdequacyParams(enabled=True),

@@ -58,6 +58,16 @@ def setting(
     return dataclasses.field(default=default, metadata=metadata)
 
 
+def switch(default: bool, *, doc: str, source: str = "measured") -> Any:
+    """Return a dataclass field for a setting that is on or off."""
+    return setting(default, unit="switch", doc=doc, source=source)
+
+
+FACTOR: dict[str, Any] = {"unit": "1", "low": 1.0, "high": 10.0}
+PROBABILITY: dict[str, Any] = {"unit": "probability", "low": 0.0, "high": 1.0}
+"""What settings of one kind have in common."""
+
+
 def _allowed(metadata: Mapping[str, Any]) -> str:
     if metadata["choices"]:
         return "one of " + ", ".join(metadata["choices"])
@@ -73,20 +83,18 @@ def _allowed(metadata: Mapping[str, Any]) -> str:
 
 
 def _check_value(path: str, value: Any, metadata: Mapping[str, Any]) -> None:
-    if isinstance(value, str):
-        if metadata["choices"] and value not in metadata["choices"]:
-            raise ParamError(path, f"got {value!r}; allowed: {_allowed(metadata)}")
-        return
     if isinstance(value, tuple):
         if not value and not metadata["may_be_empty"]:
             raise ParamError(path, "got an empty list; allowed: at least one value")
         for item in value:
             _check_value(path, item, metadata)
-        return
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return
-    inside = metadata["low"] <= value <= metadata["high"] and value > metadata["above"]
-    if not (inside and math.isfinite(value)):
+    allowed = True
+    if isinstance(value, str) and metadata["choices"]:
+        allowed = value in metadata["choices"]
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        inside = metadata["low"] <= value <= metadata["high"] and value > metadata["above"]
+        allowed = inside and math.isfinite(value)
+    if not allowed:
         raise ParamError(path, f"got {value!r}; allowed: {_allowed(metadata)}")
 
 

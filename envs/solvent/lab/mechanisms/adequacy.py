@@ -25,9 +25,9 @@ import numpy as np
 from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Field, Info, Mechanism, split
-from solvent.lab.settings import ParamGroup, numbers, setting
+from solvent.lab.settings import ParamGroup, numbers, setting, switch
 from solvent.lab.verbs import Verb
-from solvent.lab.words.rows import WORDINGS
+from solvent.lab.words.rows import N_WORDINGS, WORDINGS
 
 # -- settings ----------------------------------------------------------------------------------
 
@@ -36,12 +36,8 @@ from solvent.lab.words.rows import WORDINGS
 class AdequacyParams(ParamGroup):
     """Epistemic adequacy: the strength of a finding's words compared with the looks at its compound."""
 
-    enabled: bool = setting(
-        False, unit="switch", doc="score the words of findings (needs the gate's sentences)"
-    )
-    enforced: bool = setting(
-        True, unit="switch", doc="off: words are scored and logged, without effect (shadow mode)"
-    )
+    enabled: bool = switch(False, doc="score the words of findings (needs the gate's sentences)")
+    enforced: bool = switch(True, doc="off: words are scored and logged, without effect (shadow mode)")
     review_from: int = setting(2, unit="score", low=0, high=4, doc="score from which a finding is reviewed")
     reject_from: int = setting(
         3, unit="score", low=0, high=4, doc="score from which a finding is rejected; 4: never"
@@ -83,15 +79,10 @@ LOGGED = 4
 HIGHEST_SCORE = 3
 
 
-def words_score(words: int, evidence: int) -> int:
-    """Return the score of words and evidence, 0 to 3; both are indices of ``WORDS`` and ``EVIDENCE``."""
-    return min(HIGHEST_SCORE, max(0, words - evidence + 1))
-
-
 def rule_scores() -> list[int]:
-    """Return the score of each of ``RULES``."""
+    """Return the score of each of ``RULES``, 0 to 3."""
     pairs = itertools.product(range(len(WORDS)), range(len(EVIDENCE)))
-    return [*(words_score(words, evidence) for words, evidence in pairs), 0]
+    return [*(min(HIGHEST_SCORE, max(0, words - evidence + 1)) for words, evidence in pairs), 0]
 
 
 @inlined
@@ -137,7 +128,6 @@ def weigh_words(lab, compound, wording, tables, step):  # type: ignore[no-untype
 # -- observation -------------------------------------------------------------------------------
 
 COUNT = 4.0
-_N_WORDINGS = len(WORDINGS)
 
 
 def observed(params: Any) -> tuple[str, ...]:
@@ -154,9 +144,9 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
     """Write the score of each possible finding's words, and the looks at each compound."""
     n_compounds = lab.named.shape[0]
     for m in range(n_compounds):
-        for wording in range(_N_WORDINGS):
+        for wording in range(N_WORDINGS):
             out[at + wording] = tables.rule_score[rule_on(lab, m, wording, tables)] / HIGHEST_SCORE
-        at += _N_WORDINGS
+        at += N_WORDINGS
     for m in range(n_compounds):
         looks = looks_at(lab, m, tables)
         out[at + m] = looks / (looks + COUNT)
@@ -168,16 +158,6 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
 _VERDICTS = np.array((*VERDICTS, None), dtype=object)
 _RULES = np.array((*RULES, None), dtype=object)
 
-
-def info(_: Any) -> tuple[Info, ...]:
-    """Report the score of a finding's words and the gate's own verdict."""
-    return (
-        Info("gate_verdict", "gate_verdict", "verdict", Verdict.NONE, _VERDICTS.__getitem__),
-        Info("adequacy", "adequacy", "verdict", Verdict.NONE, np.int64),
-        Info("adequacy_rule", "rule", "verdict", Verdict.NONE, _RULES.__getitem__),
-    )
-
-
 MECHANISM = Mechanism(
     name="adequacy",
     active=lambda params: params.adequacy.enabled,
@@ -185,6 +165,10 @@ MECHANISM = Mechanism(
     fields=FIELDS,
     step_fields=STEP_FIELDS,
     observed=observed,
-    info=info,
+    info=lambda _: (
+        Info("gate_verdict", "gate_verdict", "verdict", Verdict.NONE, _VERDICTS.__getitem__),
+        Info("adequacy", "adequacy", "verdict", Verdict.NONE, np.int64),
+        Info("adequacy_rule", "rule", "verdict", Verdict.NONE, _RULES.__getitem__),
+    ),
     columns=(split("adequacy", "findings", ("0", "1", "2", "3"), "scores"),),
 )

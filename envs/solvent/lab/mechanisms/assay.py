@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from solvent.lab.compiled import inlined
-from solvent.lab.mechanism import Column, Field, Info, Mechanism, count
+from solvent.lab.mechanism import Column, Field, Mechanism, columns, detail
 from solvent.lab.settings import ParamGroup, setting
 
 Floats = NDArray[np.float64]
@@ -284,25 +284,15 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
     return at + lab.experiments.shape[0]
 
 
-# -- what is told ------------------------------------------------------------------------------
-
-
-def info(_: Any) -> tuple[Info, ...]:
-    """Report the gain and cost of a plate, with ``detailed_info``."""
-    return tuple(Info(name, name, "action", -1, np.float64, True) for name in ("gain", "wells_charged"))
-
-
 MECHANISM = Mechanism(
     name="assay",
-    active=lambda _: True,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
     observed=observed,
-    info=info,
+    info=lambda _: (detail("gain"), detail("wells_charged")),
     columns=(
-        count("calibrations", "plates"),
+        *columns(FIELDS, "calibrations"),
         Column("experiments", "plates", lambda of: of("experiments").astype(np.int64).sum(axis=1)),
-        count("wells", "wells"),
-        count("wells_spent", "wells"),
+        *columns(FIELDS, "wells", "wells_spent"),
     ),
 )

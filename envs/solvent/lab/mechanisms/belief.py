@@ -14,6 +14,7 @@ old instrument are lost. Probabilities below 1e-30 are set to 0.
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -24,18 +25,7 @@ from solvent.lab.mechanisms.assay import draw_bin
 
 # -- record ------------------------------------------------------------------------------------
 
-
-def _prior(params: Any) -> Any:
-    return params.assay.class_prior
-
-
-def _prior_entropy(params: Any) -> Any:
-    return params.assay.prior_entropy
-
-
-def _most_probable(params: Any) -> Any:
-    return np.argmax(_prior(params))
-
+_PRIOR, _PRIOR_ENTROPY = attrgetter("assay.class_prior"), attrgetter("assay.prior_entropy")
 
 FIELDS = (
     Field(
@@ -46,11 +36,14 @@ FIELDS = (
         "instrument_entropy", "f8", "", "bits", "entropy of p(instrument)",
         lambda params: math.log2(params.assay.instrument_states),
     ),
-    Field("conditional", "f4", "M,N,G", "probability", "p(class | instrument), a row for each instrument", _prior),
-    Field("marginal", "f8", "M,G", "probability", "p(class)", _prior),
-    Field("named", "i1", "M", "class", "most probable class, the lowest of a tie", _most_probable),
-    Field("entropy", "f8", "M", "bits", "entropy of p(class)", _prior_entropy),
-    Field("lowest_entropy", "f8", "M", "bits", "lowest entropy reached so far", _prior_entropy),
+    Field("conditional", "f4", "M,N,G", "probability", "p(class | instrument), a row for each instrument", _PRIOR),
+    Field("marginal", "f8", "M,G", "probability", "p(class)", _PRIOR),
+    Field(
+        "named", "i1", "M", "class", "most probable class, the lowest of a tie",
+        lambda params: np.argmax(params.assay.class_prior),
+    ),
+    Field("entropy", "f8", "M", "bits", "entropy of p(class)", _PRIOR_ENTROPY),
+    Field("lowest_entropy", "f8", "M", "bits", "lowest entropy reached so far", _PRIOR_ENTROPY),
     Field("coupled", "u1", "M", "flag", "had an experiment in this lot, so the belief depends on the instrument"),
 )  # fmt: skip
 
@@ -238,4 +231,4 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
     return at
 
 
-MECHANISM = Mechanism(name="belief", active=lambda _: True, fields=FIELDS, observed=observed)
+MECHANISM = Mechanism(name="belief", fields=FIELDS, observed=observed)

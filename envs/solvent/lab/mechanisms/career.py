@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Field, Info, Mechanism, count, number
+from solvent.lab.mechanism import Field, Info, Mechanism, columns, detail
 from solvent.lab.mechanisms.assay import draw_class
 from solvent.lab.mechanisms.publication import log_score
-from solvent.lab.settings import ParamGroup, numbers, setting
+from solvent.lab.settings import ParamGroup, numbers, setting, switch
 
 # -- settings ----------------------------------------------------------------------------------
 
@@ -38,7 +38,7 @@ from solvent.lab.settings import ParamGroup, numbers, setting
 class CareerParams(ParamGroup):
     """The career: several projects, grants, and replications that come later."""
 
-    enabled: bool = setting(False, unit="switch", doc="findings are paid at their word and replicated later")
+    enabled: bool = switch(False, doc="findings are paid at their word and replicated later")
     project_heartbeats: int = setting(
         36, unit="heartbeats", low=1, high=32_767, doc="length of a project, a multiple of a lot's life"
     )
@@ -200,19 +200,6 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
     return at
 
 
-# -- what is told ------------------------------------------------------------------------------
-
-
-def info(_: Any) -> tuple[Info, ...]:
-    """Report replications when there are any, and the wells granted with ``detailed_info``."""
-    return (
-        Info("replicated", "replicated", "replicated", of=np.int64),
-        Info("retracted", "retracted", "replicated", of=np.int64),
-        Info("debt_recalled", "debt_recalled", "replicated", of=np.float64),
-        Info("wells_granted", "wells_granted", "action", -1, np.int64, True),
-    )
-
-
 MECHANISM = Mechanism(
     name="career",
     active=lambda params: params.career.enabled,
@@ -220,12 +207,11 @@ MECHANISM = Mechanism(
     fields=FIELDS,
     step_fields=STEP_FIELDS,
     observed=observed,
-    info=info,
-    columns=(
-        count("wells_granted", "wells"),
-        count("wells_renewed", "wells"),
-        count("replicated", "findings"),
-        count("retracted", "findings"),
-        number("debt_recalled"),
+    info=lambda _: (
+        Info("replicated", "replicated", "replicated", of=np.int64),
+        Info("retracted", "retracted", "replicated", of=np.int64),
+        Info("debt_recalled", "debt_recalled", "replicated", of=np.float64),
+        detail("wells_granted", np.int64),
     ),
+    columns=columns(FIELDS, "wells_granted", "wells_renewed", "replicated", "retracted", "debt_recalled"),
 )

@@ -29,8 +29,8 @@ import numpy as np
 
 from solvent.lab.codes import REFUSAL_REASONS, Event, Refusal
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Column, Field, Info, Mechanism, count, number, split
-from solvent.lab.settings import ParamGroup, numbers, setting
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, detail, split
+from solvent.lab.settings import ParamGroup, numbers, setting, switch
 from solvent.lab.verbs import CALIBRATIONS, Verb
 
 # -- settings ----------------------------------------------------------------------------------
@@ -43,9 +43,7 @@ TWO_TIER = INFLATIONS.index("two_tier")
 class DebtParams(ParamGroup):
     """Epistemic debt: inflation, refusal, repayment and interest."""
 
-    enforced: bool = setting(
-        True, unit="switch", source="document", doc="off: debt is tracked but has no effect"
-    )
+    enforced: bool = switch(True, source="document", doc="off: debt is tracked but has no effect")
     sensitivity: float = setting(
         0.15, unit="1/bit", low=0.0, high=100.0, source="document", doc="cost inflation per bit of debt"
     )
@@ -198,17 +196,12 @@ _CALIBRATIONS = np.array(CALIBRATIONS)
 
 
 @inlined
-def is_free(verb):  # type: ignore[no-untyped-def]
-    """Return whether the verb is exempt from debt: it uses no wells and asserts nothing."""
-    return verb == REST or verb == REFLECT or verb == PROPOSE
-
-
-@inlined
 def decide_refusal(lab, verb, tables):  # type: ignore[no-untyped-def]
     """Write whether debt or wells refuse the verb now, and its cost in wells."""
     lab.refused[verb] = NOT_REFUSED
     lab.inflated_cost[verb] = 0.0
-    if not is_free(verb):
+    # The others are exempt from debt: they use no wells and assert nothing.
+    if verb != REST and verb != REFLECT and verb != PROPOSE:
         reason, inflated, _, _ = should_refuse(
             tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
         )
@@ -325,39 +318,25 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
 
 _REASONS = np.array((None, *REFUSAL_REASONS), dtype=object)
 
-
-def info(_: Any) -> tuple[Info, ...]:
-    """Report new debt and refusals at every step; claim, licence and repayment with ``detailed_info``."""
-    return (
+MECHANISM = Mechanism(
+    name="debt",
+    rules=debt_rules,
+    fields=FIELDS,
+    step_fields=STEP_FIELDS,
+    observed=observed,
+    info=lambda _: (
         Info("cost", "debt_added", "action", -1),
         Info("cost_debt", "debt_added", "action", -1),
         Info("cost_refusal", "refusal", "action", -1, lambda refusal: (refusal != NOT_REFUSED) * 1.0),
         Info("refusal", "refusal", "refusal", NOT_REFUSED, _REASONS.__getitem__),
         Info("caused_by_debt", "caused_by_debt", "refusal", NOT_REFUSED),
-        *(
-            Info(name, name, "action", -1, np.float64, True)
-            for name in ("settled", "claim", "licence_added", "debt_interest", "debt_repaid")
-        ),
-    )
-
-
-MECHANISM = Mechanism(
-    name="debt",
-    active=lambda _: True,
-    rules=debt_rules,
-    fields=FIELDS,
-    step_fields=STEP_FIELDS,
-    observed=observed,
-    info=info,
+        *map(detail, ("settled", "claim", "licence_added", "debt_interest", "debt_repaid")),
+    ),
     columns=(
         split("refusals", "refusals", REFUSAL_REASONS),
-        count("refusals_by_debt", "refusals"),
+        *columns(FIELDS, "refusals_by_debt"),
         Column("debt", "bits", lambda of: of("settled") + of("debt")),  # unpaid at the end
-        *map(
-            number,
-            ("settled", "debt_added", "debt_interest", "debt_repaid", "debt_peak", "claimed", "gained"),
-        ),
-        count("beats_over_threshold", "heartbeats"),
-        count("longest_streak", "heartbeats"),
+        *columns(FIELDS, "settled", "debt_added", "debt_interest", "debt_repaid", "debt_peak"),
+        *columns(FIELDS, "claimed", "gained", "beats_over_threshold", "longest_streak"),
     ),
 )

@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Column, Field, Info, Mechanism, count, energy
-from solvent.lab.settings import UNIT, ParamGroup, in_thousandths, numbers, setting
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, detail
+from solvent.lab.settings import FACTOR, UNIT, ParamGroup, in_thousandths, numbers, setting, switch
 from solvent.lab.verbs import INTENTS, PLATES, VERBS, Verb
 
 DIMENSIONS = ("consequence", "reversibility", "exposure", "attention", "commitment")
@@ -60,9 +60,7 @@ RATINGS = {spec.name: spec.ratings for spec in VERBS.values()}
 class EnergyParams(ParamGroup):
     """Energy per heartbeat: income, base costs, situational multipliers and the hours of the user."""
 
-    enabled: bool = setting(
-        False, unit="switch", doc="off: acting costs no energy, and a heartbeat is one action"
-    )
+    enabled: bool = switch(False, doc="off: acting costs no energy, and a heartbeat is one action")
     start: float = setting(10.0, unit="energy", low=0.0, high=1e6, doc="energy at the start")
     regeneration: float = setting(3.6, unit="energy", low=0.0, high=1e6, doc="income when a heartbeat closes")
     leak: float = setting(
@@ -78,19 +76,13 @@ class EnergyParams(ParamGroup):
         choices=(*PLATES, "publish_public"),
         doc="verbs that run only in `chat`, publishing among them",
     )
-    first_use: float = setting(
-        1.5, unit="1", low=1.0, high=10.0, source="document", doc="multiplier of a verb's first use"
-    )
-    error_rate: float = setting(
-        1.5, unit="1", low=1.0, high=10.0, source="document", doc="if half of the last 4 uses failed"
-    )
-    late_social: float = setting(
-        2.0, unit="1", low=1.0, high=10.0, source="document", doc="multiplier of publishing late"
-    )
+    first_use: float = setting(1.5, **FACTOR, source="document", doc="multiplier of a verb's first use")
+    error_rate: float = setting(1.5, **FACTOR, source="document", doc="if half of the last 4 uses failed")
+    late_social: float = setting(2.0, **FACTOR, source="document", doc="multiplier of publishing late")
     late_from: int = setting(22, unit="hour", low=0, high=24, doc="late begins")
     late_until: int = setting(7, unit="hour", low=0, high=24, doc="late ends")
     similar: float = setting(
-        1.2, unit="1", low=1.0, high=10.0, source="document", doc="repeated verb and compound in a heartbeat"
+        1.2, **FACTOR, source="document", doc="repeated verb and compound in a heartbeat"
     )
     floor_public: float = setting(
         6.0, unit="energy", low=6.0, high=1000.0, source="document", doc="minimum cost of a public finding"
@@ -373,19 +365,8 @@ def in_units(thousandths: Any) -> Any:
     return thousandths / UNIT
 
 
-def info(_: Any) -> tuple[Info, ...]:
-    """Report the intent summary when a heartbeat closes; costs with ``detailed_info``."""
-    return (
-        Info("intent_summary", "intents", "closed", of=in_units),
-        *(
-            Info(name, name, "action", -1, in_units, True)
-            for name in ("energy_cost", "energy_spent", "energy_gained")
-        ),
-    )
-
-
 def _intents(of: Any) -> dict[str, Any]:
-    spent = of("intents_total") / UNIT
+    spent = in_units(of("intents_total"))
     return {name: spent[:, i] for i, name in enumerate(INTENTS)}
 
 
@@ -396,12 +377,14 @@ MECHANISM = Mechanism(
     fields=FIELDS,
     step_fields=STEP_FIELDS,
     observed=observed,
-    info=info,
+    info=lambda _: (
+        Info("intent_summary", "intents", "closed", of=in_units),
+        *(detail(name, in_units) for name in ("energy_cost", "energy_spent", "energy_gained")),
+    ),
     columns=(
-        *map(energy, ("energy", "energy_income", "energy_lost", "energy_leaked", "energy_spent")),
-        count("heartbeats", "heartbeats", "heartbeat"),
-        count("deferrals", "actions"),
-        count("out_of_context", "actions"),
+        *columns(FIELDS, "energy", "energy_income", "energy_lost", "energy_leaked", "energy_spent"),
+        Column("heartbeats", "heartbeats", lambda of: of("heartbeat").astype(np.int64)),
+        *columns(FIELDS, "deferrals", "out_of_context"),
         Column("intents", "energy", _intents),
     ),
 )

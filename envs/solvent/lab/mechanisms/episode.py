@@ -14,7 +14,7 @@ import numpy as np
 
 from solvent.lab.codes import END_REASONS, OBSTACLES, Event
 from solvent.lab.compiled import inlined
-from solvent.lab.mechanism import Column, Field, Info, Mechanism, count, number
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns
 
 # -- record ------------------------------------------------------------------------------------
 
@@ -72,27 +72,21 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
 # -- what is told ------------------------------------------------------------------------------
 
 _OBSTACLES = np.array((None, *OBSTACLES[1:]), dtype=object)
-
-
-def info(params: Any) -> tuple[Info, ...]:
-    """Report the obstacle to an action, unless ``ALREADY_PUBLISHED`` is the only possible one."""
-    told = Info("obstacle", "obstacle", "obstacle", of=_OBSTACLES.__getitem__)
-    return (told,) if params.energy.enabled else ()
-
-
 _ENDS = np.array(END_REASONS, dtype=object)
+
+_OBSTACLE = Info("obstacle", "obstacle", "obstacle", of=_OBSTACLES.__getitem__)
 
 MECHANISM = Mechanism(
     name="episode",
-    active=lambda _: True,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
     observed=observed,
-    info=info,
+    # Without energy, ``ALREADY_PUBLISHED`` is the only possible obstacle.
+    info=lambda params: (_OBSTACLE,) if params.energy.enabled else (),
     columns=(
-        number("return", field="score"),
-        count("length", "actions", "steps"),
-        count("not_executed", "actions"),
+        Column("return", "bits", lambda of: of("score")),
+        Column("length", "actions", lambda of: of("steps").astype(np.int64)),
+        *columns(FIELDS, "not_executed"),
         Column("end_reason", "reason", lambda of: _ENDS[of("end_reason")]),
         Column("is_success", "flag", lambda of: of("score") > 0.0),
     ),

@@ -29,9 +29,9 @@ from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, split
 from solvent.lab.mechanisms.adequacy import weigh_words
-from solvent.lab.settings import ParamGroup, numbers, setting
+from solvent.lab.settings import PROBABILITY, ParamGroup, numbers, setting, switch
 from solvent.lab.verbs import Verb
-from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
+from solvent.lab.words.rows import N_WORDINGS, STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
 
 # -- settings ----------------------------------------------------------------------------------
 
@@ -44,26 +44,18 @@ VERSION = "v1"
 class GateParams(ParamGroup):
     """The verity gate, which compares findings with the sentences written by experiments."""
 
-    enabled: bool = setting(
-        False, unit="switch", doc="off: every finding on a compound with an experiment is accepted"
-    )
+    enabled: bool = switch(False, doc="off: every finding on a compound with an experiment is accepted")
     policy: str = setting(
         "adaptive.P20", unit="policy", choices=GATE_POLICIES, source="document", doc="policy in force"
     )
-    enforced: bool = setting(
-        True, unit="switch", doc="off: findings are measured and logged, and accepted with any evidence"
-    )
+    enforced: bool = switch(True, doc="off: findings are measured and logged, and accepted with any evidence")
     # By default the confidences of the wordings, so that no wording is stronger than the fit.
-    rough: float = setting(
-        0.5, unit="probability", low=0.0, high=1.0, doc="belief in a class from which its fit is rough"
-    )
-    good: float = setting(0.75, unit="probability", low=0.0, high=1.0, doc="from which it is good")
-    precise: float = setting(0.95, unit="probability", low=0.0, high=1.0, doc="from which it is precise")
-    plain_from: float = setting(
-        0.65, unit="probability", low=0.0, high=1.0, doc="confidence from which a finding is worded plainly"
-    )
+    rough: float = setting(0.5, **PROBABILITY, doc="belief in a class from which its fit is rough")
+    good: float = setting(0.75, **PROBABILITY, doc="from which it is good")
+    precise: float = setting(0.95, **PROBABILITY, doc="from which it is precise")
+    plain_from: float = setting(0.65, **PROBABILITY, doc="confidence from which a finding is worded plainly")
     definitive_from: float = setting(
-        0.9, unit="probability", low=0.0, high=1.0, doc="confidence from which it is worded definitively"
+        0.9, **PROBABILITY, doc="confidence from which it is worded definitively"
     )
 
     def __post_init__(self) -> None:
@@ -76,11 +68,6 @@ class GateParams(ParamGroup):
 def wording_at(gate: GateParams, confidence: float) -> int:
     """Return the wording of a finding at this confidence, an index of ``WORDINGS``."""
     return int(confidence >= gate.plain_from) + int(confidence >= gate.definitive_from)
-
-
-def gate_rules(params: Any) -> Any:
-    """Return the settings of the gate as a record of numbers."""
-    return numbers(params.gate, bins=params.assay.bins, readouts=len(params.doses) * params.assay.bins)
 
 
 # -- record ------------------------------------------------------------------------------------
@@ -115,7 +102,6 @@ STEP_FIELDS = (
 
 # -- rules -------------------------------------------------------------------------------------
 
-N_WORDINGS = len(WORDINGS)
 DEPENDENT = 1e-8
 """Squared residual length below which a sentence counts as dependent, so that noise adds no direction."""
 
@@ -301,17 +287,12 @@ _VERDICTS = np.array((*VERDICTS, None), dtype=object)
 _DECISIONS = np.array((None, *DECISIONS[1:]), dtype=object)
 
 
-def _energy(residual: Any) -> Any:
-    return residual / MILLION
-
-
 def info(params: Any) -> tuple[Info, ...]:
     """Report the verdict on a finding with its reasons, and the reader's decision."""
     policy = np.full(len(_VERDICTS), f"{params.gate.policy}.{VERSION}", dtype=object)
-
     return (
         Info("verdict", "verdict", "verdict", NO_VERDICT, _VERDICTS.__getitem__),
-        Info("hallucination_energy", "residual", "verdict", NO_VERDICT, _energy),
+        Info("hallucination_energy", "residual", "verdict", NO_VERDICT, lambda residual: residual / MILLION),
         Info("policy_applied", "verdict", "verdict", NO_VERDICT, policy.__getitem__),
         Info("review_decision", "decision", "decision", of=_DECISIONS.__getitem__),
     )
@@ -320,7 +301,9 @@ def info(params: Any) -> tuple[Info, ...]:
 MECHANISM = Mechanism(
     name="gate",
     active=lambda params: params.gate.enabled,
-    rules=gate_rules,
+    rules=lambda params: numbers(
+        params.gate, bins=params.assay.bins, readouts=len(params.doses) * params.assay.bins
+    ),
     fields=FIELDS,
     step_fields=STEP_FIELDS,
     observed=observed,

@@ -28,12 +28,12 @@ from typing import Any
 
 import numpy as np
 
-from solvent.lab.codes import Event, Obstacle
+from solvent.lab.codes import Event
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Field, Info, Mechanism, count
+from solvent.lab.mechanism import Field, Info, Mechanism, columns
 from solvent.lab.mechanisms.energy import base_prices
 from solvent.lab.mechanisms.publication import bits_asserted
-from solvent.lab.settings import ParamGroup, numbers, setting
+from solvent.lab.settings import FACTOR, PROBABILITY, ParamGroup, numbers, setting, switch
 from solvent.lab.verbs import EXPERIMENTS, VERBS, Verb
 
 # -- settings ----------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ FELT = tuple(VERBS[verb].name for verb in FELT_VERBS)
 class ProposalParams(ParamGroup):
     """Discomfort, proposals, their review, and hidden mispricing."""
 
-    enabled: bool = setting(False, unit="switch", doc="offer `propose` (needs energy)")
+    enabled: bool = switch(False, doc="offer `propose` (needs energy)")
     evidence_heartbeats: int = setting(
         2, unit="heartbeats", low=1, high=4, doc="heartbeats with a deferral required for a proposal"
     )
@@ -71,17 +71,15 @@ class ProposalParams(ParamGroup):
     )
     mispriced_least: int = setting(0, unit="verbs", low=0, high=8, doc="fewest mispriced verbs in an episode")
     mispriced_most: int = setting(3, unit="verbs", low=0, high=8, doc="most mispriced verbs in an episode")
-    mispriced_low: float = setting(1.6, unit="1", low=1.0, high=10.0, doc="minimum factor of a mispricing")
-    mispriced_high: float = setting(2.5, unit="1", low=1.0, high=10.0, doc="maximum factor of a mispricing")
+    mispriced_low: float = setting(1.6, **FACTOR, doc="minimum factor of a mispricing")
+    mispriced_high: float = setting(2.5, **FACTOR, doc="maximum factor of a mispricing")
     fair_spread: float = setting(
         1.25,
-        unit="1",
-        low=1.0,
-        high=10.0,
+        **FACTOR,
         doc="bound on the hidden fair cost of a mispriced verb: base cost times 1/this to this",
     )
     mispriced_upwards: float = setting(
-        0.5, unit="probability", low=0.0, high=1.0, doc="a mispriced verb is too expensive, not too cheap"
+        0.5, **PROBABILITY, doc="a mispriced verb is too expensive, not too cheap"
     )
     mispriceable: tuple[str, ...] = setting(
         ("screen", "dose_response", "publish_public"),
@@ -176,7 +174,6 @@ def reviewed_price(price, suggested, guess, floor, step_limit):  # type: ignore[
 
 PUBLISH_PUBLIC = int(Verb.PUBLISH_PUBLIC)
 REFLECTED, PROPOSED, DEFERRED = int(Event.REFLECTED), int(Event.PROPOSED), int(Event.DEFERRED)
-FREE, NO_REFLECTION, NO_EVIDENCE = int(Obstacle.NONE), int(Obstacle.NO_REFLECTION), int(Obstacle.NO_EVIDENCE)
 PRICE_UNIFORMS = 33
 """Most uniforms that mispricing uses: one for the number of verbs, and four per verb."""
 
@@ -316,14 +313,6 @@ def review_proposals(lab, tables, step):  # type: ignore[no-untyped-def]
             step.new_price[verb] = new
 
 
-@inlined
-def obstacle_to_proposing(lab, tables):  # type: ignore[no-untyped-def]
-    """Return the obstacle to filing a proposal now."""
-    if lab.reflected == 0:
-        return NO_REFLECTION
-    return NO_EVIDENCE if most_deferred(lab, tables) < 0 else FREE
-
-
 # -- observation -------------------------------------------------------------------------------
 
 _FELT = np.array(FELT_VERBS)
@@ -332,11 +321,7 @@ COUNT = 4.0
 
 def observed(_: Any) -> tuple[str, ...]:
     """Return the names of what ``observe`` writes."""
-    return (
-        "reflected",
-        *(f"discomfort/{name}" for name in FELT),
-        *(f"review/{name}" for name in FELT),
-    )
+    return ("reflected", *(f"discomfort/{name}" for name in FELT), *(f"review/{name}" for name in FELT))
 
 
 @compiled
@@ -359,12 +344,6 @@ INSUFFICIENT_ENERGY = "insufficient_energy"
 """The source's reason for a deferral; the lab cannot see an agent's deliberation, so it reports no other."""
 _DEFERRALS = np.array((None, INSUFFICIENT_ENERGY), dtype=object)
 
-
-def info(_: Any) -> tuple[Info, ...]:
-    """Report the deferral of a worthwhile action."""
-    return (Info("discomfort", "discomfort", "discomfort", of=_DEFERRALS.__getitem__),)
-
-
 MECHANISM = Mechanism(
     name="proposals",
     # Deferrals are recorded even if `proposals.enabled` is false.
@@ -373,11 +352,6 @@ MECHANISM = Mechanism(
     fields=FIELDS,
     step_fields=STEP_FIELDS,
     observed=observed,
-    info=info,
-    columns=(
-        count("discomforts", "deferrals"),
-        count("reflections", "actions"),
-        count("proposals", "proposals"),
-        count("approvals", "proposals"),
-    ),
+    info=lambda _: (Info("discomfort", "discomfort", "discomfort", of=_DEFERRALS.__getitem__),),
+    columns=columns(FIELDS, "discomforts", "reflections", "proposals", "approvals"),
 )

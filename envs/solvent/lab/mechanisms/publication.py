@@ -16,12 +16,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from solvent.lab.codes import Event
 from solvent.lab.compiled import inlined
-from solvent.lab.mechanism import Field, Info, Mechanism, count, number
-from solvent.lab.verbs import Verb
+from solvent.lab.mechanism import Field, Mechanism, columns, detail
 
 # -- record ------------------------------------------------------------------------------------
 
@@ -61,7 +58,6 @@ def asserted_bits(confidence, prior):  # type: ignore[no-untyped-def]
 # -- effects -----------------------------------------------------------------------------------
 
 PUBLISHED, REJECTED = int(Event.PUBLISHED), int(Event.REJECTED)
-PUBLISH_PUBLIC = int(Verb.PUBLISH_PUBLIC)
 
 
 @inlined
@@ -123,25 +119,11 @@ def observe(lab, out, at):  # type: ignore[no-untyped-def]
     return at + lab.published.shape[0]
 
 
-# -- what is told ------------------------------------------------------------------------------
-
-
-def info(_: Any) -> tuple[Info, ...]:
-    """Report the log score, with ``detailed_info``."""
-    return (Info("published_bits", "published_bits", "action", -1, np.float64, True),)
-
-
 MECHANISM = Mechanism(
     name="publication",
-    active=lambda _: True,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
     observed=observed,
-    info=info,
-    columns=(
-        number("published_bits"),
-        count("accepted", "findings"),
-        count("wrong", "findings"),
-        count("rejected", "findings"),
-    ),
+    info=lambda _: (detail("published_bits"),),
+    columns=columns(FIELDS, "published_bits", "accepted", "wrong", "rejected"),
 )
