@@ -40,12 +40,8 @@ def action_table(params: LabParams) -> np.ndarray:
 
 def offered_verbs(params: LabParams) -> tuple[Verb, ...]:
     """Return the verbs that a lab offers, in their order."""
-    absent = set()
-    if not params.energy.enabled:
-        absent.add("reflect")
-    if not params.proposals.enabled:
-        absent.add("propose")
-    return tuple(verb for verb, spec in VERBS.items() if spec.name not in absent)
+    optional = {Verb.REFLECT: params.energy.enabled, Verb.PROPOSE: params.proposals.enabled}
+    return tuple(verb for verb in VERBS if optional.get(verb, True))
 
 
 def sentence(params: LabParams, action: int) -> str:

@@ -18,9 +18,7 @@ from solvent.lab.params import LabParams
 def columns_of(params: LabParams) -> tuple[Column, ...]:
     """Return the columns of an episode in labs with these parameters."""
     contaminated = bool(params.unenforced)
-    collected = [
-        column for mechanism in MECHANISMS if mechanism.active(params) for column in mechanism.columns
-    ]
+    collected = [column for each in MECHANISMS if each.active(params) for column in each.columns]
     mark = Column("contaminated", "flag", lambda of: np.full(of("score").shape, contaminated))
     return (*collected, mark)
 

@@ -143,7 +143,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.ledgers = Ledgers(params, *self._paths)
         self._log = ToolLog(params)
         self._writes_pages = params.gate.enabled
-        self._contaminated = bool(params.unenforced)
+        self._mark: dict[str, Any] = {"contaminated": True} if params.unenforced else {}
         self.batch = LabBatch(params, 1)
         self._renderer: Any = None
         self._bind()
@@ -173,8 +173,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._log.clear()
         if self.render_mode == "human":
             self.render()
-        info = self._marked({"action_mask": self.batch.masks[0].copy()})
-        return self.batch.observations[0].copy(), info
+        return self.batch.observations[0].copy(), {"action_mask": self.batch.masks[0].copy(), **self._mark}
 
     def step(self, action: np.int64 | int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Run one action. A refused action uses up the heartbeat and costs nothing else.
@@ -198,7 +197,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         if self._writes_pages and self._event.item() == EXPLORED:
             self._log.add(index, batch.labs[0])
         terminated = self._terminated.item()
-        info = self._marked(told(self._told))
+        info = told(self._told) | self._mark
         self.ledgers.append(batch.steps, batch.labs, numbered=False)
         if terminated:
             info["episode_summary"] = episode_record(self.params, batch.labs[0])
@@ -214,12 +213,6 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._key, self._end_reason = labs["key"], labs["end_reason"]
         self._event, self._terminated = steps["event"], steps["terminated"]
         self._told = readers_of(infos_of(self.params, detailed=self.detailed_info), steps)
-
-    def _marked(self, info: dict[str, Any]) -> dict[str, Any]:
-        """Add ``contaminated`` to ``info`` if debt, gate or adequacy is not enforced."""
-        if self._contaminated:
-            info["contaminated"] = True
-        return info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the mask of actions that would execute now, shape ``(n_actions,)``.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from solvent.lab.mechanism import Field, Mechanism
 from solvent.lab.mechanisms import MECHANISMS, belief
 from solvent.lab.params import LabParams
-from solvent.lab.verbs import INTENTS, Verb
+from solvent.lab.verbs import INTENTS, PLATES, Verb
 from solvent.lab.words.rows import WORDINGS
 
 _VOCABULARY = {"V": len(Verb), "I": len(INTENTS), "W": len(WORDINGS)}
@@ -58,16 +58,13 @@ def _dtype(fields: tuple[Field, ...], letters: dict[str, int]) -> np.dtype[np.vo
 @functools.lru_cache(maxsize=64)
 def lab_dtype(params: LabParams) -> np.dtype[np.void]:
     """Return the dtype of a lab's record: the fields of the active mechanisms."""
-    plates = params.plates
-    readouts = [plate.readouts for plate in plates.controls]
-    readouts += [plates.screen.readouts, plates.dose_response.readouts]
     return _dtype(
         lab_fields(params),
         {
             "M": len(params.assay.compounds),
             "G": params.assay.potency_classes,
             "N": params.assay.instrument_states,
-            "R": max(readouts),
+            "R": max(getattr(params.plates, name).readouts for name in PLATES),
             "D": len(params.doses),
             **_VOCABULARY,
         },

@@ -17,13 +17,8 @@ import numpy as np
 from solvent.lab.actions import action_table
 from solvent.lab.draws import fixed_points
 from solvent.lab.mechanisms import MECHANISMS
-from solvent.lab.mechanisms.adequacy import LOGGED, RULES, rule_scores
-from solvent.lab.mechanisms.assay import (
-    ControlTemplate,
-    DoseTemplate,
-    bin_probabilities,
-    viability,
-)
+from solvent.lab.mechanisms.adequacy import rule_scores
+from solvent.lab.mechanisms.assay import ControlTemplate, DoseTemplate, bin_probabilities, viability
 from solvent.lab.mechanisms.energy import base_prices
 from solvent.lab.mechanisms.gate import in_millionths, wording_at
 from solvent.lab.params import LabParams
@@ -31,7 +26,6 @@ from solvent.lab.settings import in_thousandths, record
 from solvent.lab.state import blank_lab, blank_step
 from solvent.lab.verbs import INTENTS, TEMPLATES, VERBS, Verb
 from solvent.lab.words.measured import measured_for, policy_of
-from solvent.lab.words.rows import WORDINGS
 
 _POINTS = 1024
 
@@ -39,14 +33,13 @@ _POINTS = 1024
 @functools.lru_cache(maxsize=64)
 def tables_for(params: LabParams) -> Any:
     """Return the tables of a lab as a read-only record. The first call for a set of parameters takes milliseconds."""
-    assay = params.assay
     fields = {
         **_action_arrays(params),
         **_verb_arrays(params),
         **_assay_arrays(params),
         **_word_arrays(params),
         "horizon": params.budget.heartbeats,
-        "lot_heartbeats": assay.lot_heartbeats,
+        "lot_heartbeats": params.assay.lot_heartbeats,
         "observe_joint": params.observation.joint,
         "observe_intents": params.observation.intents,
         **{each.name: each.rules(params) for each in MECHANISMS if each.rules},
@@ -124,21 +117,16 @@ def _assay_arrays(params: LabParams) -> dict[str, Any]:
 
 
 def _word_arrays(params: LabParams) -> dict[str, Any]:
-    """Return the measurements of the sentences; without a gate, which never reads them, arrays of one."""
-    n, findings = len(params.assay.compounds), len(WORDINGS) * params.assay.potency_classes
-    measured = measured_for(params)
-    policy = policy_of(params)
-    scored = measured is not None and params.adequacy.enabled
+    """Return the measurements of the sentences; where gate or adequacy, which read them, are off, arrays of one."""
+    measured, policy = measured_for(params), policy_of(params)
+    rules = measured.rules if measured and params.adequacy.enabled else np.zeros((1, 1, 1), np.int8)
     return {
         # [M, T, T] inner products of a compound's sentences
-        "gram": measured.gram if measured is not None else np.zeros((1, 1, 1)),
+        "gram": measured.gram if measured else np.zeros((1, 1, 1)),
         "tau_accept": in_millionths(policy.tau_accept) if policy else 0,
         "tau_review": in_millionths(policy.tau_review) if policy else 0,
-        # [M, findings, LOGGED + 1] rule of adequacy for a finding, by number of looks at its compound
-        "rule": measured.rules
-        if measured is not None and scored
-        else np.zeros((n, findings, LOGGED + 1) if measured is not None else (1, 1, 1), np.int8),
-        "rule_score": np.array(rule_scores() if scored else [0] * len(RULES)),  # [RULES] 0 to 3
+        "rule": rules,  # [M, findings, LOGGED + 1] of adequacy for a finding, by number of looks at its compound
+        "rule_score": np.array(rule_scores()),  # [RULES] 0 to 3
     }
 
 

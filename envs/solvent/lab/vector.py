@@ -74,11 +74,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             raise ValueError(f"num_envs: got {num_envs}; allowed: at least 1")
         if render_mode not in (None, "rgb_array", "ansi"):
             raise ValueError(f"render_mode: got {render_mode!r}; allowed: rgb_array, ansi")
-        self.metadata = {
-            "render_modes": ["rgb_array", "ansi"],
-            "render_fps": 4,
-            "autoreset_mode": mode,
-        }
+        self.metadata = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4, "autoreset_mode": mode}
         self.autoreset_mode = mode  # where SyncVectorEnv has it
         self.num_envs = num_envs
         self.params = resolve_params(params, preset).within(max_episode_steps)
@@ -102,10 +98,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self._own: dict[str, tuple[Any, ...]] = {}  # attributes that a user gave each lab
 
     def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Start an episode in every lab, or in those of ``options["reset_mask"]``.
 
@@ -172,15 +165,9 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             )
         batch = self.batch
         batch.step(chosen)
-        steps = batch.steps
-        terminated = steps["terminated"].copy()
-        return (
-            self._shown(batch.observations),
-            batch.rewards.copy(),
-            terminated,
-            np.zeros_like(terminated),
-            self._infos(terminated),
-        )
+        terminated, truncated = batch.steps["terminated"].copy(), np.zeros(self.num_envs, np.bool_)
+        infos = self._infos(terminated)
+        return self._shown(batch.observations), batch.rewards.copy(), terminated, truncated, infos
 
     def _shown(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy() if self.copy else array
@@ -198,11 +185,11 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
 
     def _infos(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
         """Return the infos of a step. With same-step reset, those of ended episodes are in ``final_info``."""
-        batch, infos = self.batch, {}
+        batch = self.batch
+        infos: dict[str, Any] = {}
         took_a_step = batch.steps["action"] >= 0
         if batch.same_step and ended.any():
-            final: dict[str, Any] = {}
-            self._step_infos(final, ended)
+            final = told_of_each(self._told, batch.steps, ended)
             self._mark(final, ended)
             self._episode_infos(final, batch.finals, ended)
             last_observations = np.full(self.num_envs, None, dtype=object)
@@ -218,7 +205,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         elif ended.any():
             self._episode_infos(infos, batch.labs, ended)
         self._show_masks(infos, self._all if batch.same_step else ~ended)
-        self._step_infos(infos, took_a_step)
+        infos |= told_of_each(self._told, batch.steps, took_a_step)
         self._mark(infos, self._all)
         self.ledgers.append(batch.steps, self._left(ended), numbered=True)
         return infos
@@ -236,10 +223,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         """Add ``contaminated`` if debt, gate or adequacy is not enforced."""
         if self._contaminated:
             infos["contaminated"], infos["_contaminated"] = where.copy(), where.copy()
-
-    def _step_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
-        if where.any():
-            infos |= told_of_each(self._told, self.batch.steps, where)
 
     def _episode_infos(self, infos: dict[str, Any], labs: NDArray[Any], ended: NDArray[np.bool_]) -> None:
         rows = np.flatnonzero(ended)

@@ -81,7 +81,8 @@ class Measured:
         if not self.fits(params):
             allowed = ", ".join(f"{name} {about[name]}" for name in READOUTS)
             raise ParamError("assay", f"got readouts whose sentences were not measured; allowed: {allowed}")
-        compounds, most, close = about["compounds"], about["potency_classes"], self._close(doses)
+        compounds, most = about["compounds"], about["potency_classes"]
+        close = np.isclose(np.array(doses)[:, None], about["doses"], rtol=1e-6, atol=0.0)
         told, room = ", ".join(f"{dose:.3g}" for dose in about["doses"]), MOST_SPANS - len(STRENGTHS)
         _require(
             "assay.potency_classes", assay.potency_classes <= most, assay.potency_classes, f"at most {most}"
@@ -91,10 +92,13 @@ class Measured:
         _require(
             "plates", len({*close.argmax(axis=1)}) == len(doses) <= room, doses, f"up to {room} of {told}"
         )
-        rows = self._rows(close.argmax(axis=1), assay.potency_classes)
-        findings = rows[-len(WORDINGS) * assay.potency_classes :] - (
-            self.gram.shape[1] - self.negatives.shape[1]
-        )
+        bins, classes = about["bins"], range(assay.potency_classes)
+        readouts = len(about["doses"]) * bins
+        spans = [dose * bins + b for dose in close.argmax(axis=1) for b in range(bins)]
+        spans.append(readouts)
+        spans += [fit_row(readouts, s, k, most) for s in range(1, len(STRENGTHS)) for k in classes]
+        found = [finding_row(readouts, w, k, most) for w in range(len(WORDINGS)) for k in classes]
+        rows, findings = spans + found, np.array(found) - self.gram.shape[1] + self.negatives.shape[1]
         chosen = np.array([compounds.index(name) for name in assay.compounds])
         return Measured(
             gram=np.ascontiguousarray(self.gram[np.ix_(chosen, rows, rows)]),
@@ -102,22 +106,6 @@ class Measured:
             negatives=np.ascontiguousarray(self.negatives[np.ix_(chosen, findings)]),
             about=about,
         )
-
-    def _close(self, doses: tuple[float, ...]) -> NDArray[np.bool_]:
-        """Return which measured dose each dose is, shape ``(len(doses), D)``."""
-        close: NDArray[np.bool_] = np.isclose(
-            np.array(doses)[:, None], self.about["doses"], rtol=1e-6, atol=0.0
-        )
-        return close
-
-    def _rows(self, doses: NDArray[np.intp], classes: int) -> NDArray[np.int64]:
-        bins, measured = self.about["bins"], self.about["potency_classes"]
-        readouts = len(self.about["doses"]) * bins
-        rows = [dose * bins + b for dose in doses for b in range(bins)]
-        rows.append(readouts)
-        rows += [fit_row(readouts, s, k, measured) for s in range(1, 4) for k in range(classes)]
-        rows += [finding_row(readouts, w, k, measured) for w in range(len(WORDINGS)) for k in range(classes)]
-        return np.array(rows)
 
 
 def _require(where: str, known: Any, got: object, allowed: str) -> None:

@@ -30,31 +30,20 @@ def tool_calls(
     params: LabParams, words: LabSentences, compound: int, plates: Sequence[Plate]
 ) -> list[dict[str, Any]]:
     """Return the tool log of a compound: ``{name, arguments, result}`` for each look; a plate's last has its fit."""
-    calls = []
+    bins, spans, calls = params.assay.bins, words.spans[compound], []
     for number, plate in enumerate(plates, start=1):
-        calls += _calls(params, words, compound, number, plate)
+        name = VERBS[plate.verb].name
+        template = getattr(params.plates, name)
+        doses = [params.doses.index(dose) for dose in template.doses]
+        rows = [readout_row(dose, seen, bins) for dose, seen in zip(doses, plate.readouts, strict=True)]
+        looks = looks_of(params, template)
+        shares = [rows[len(rows) * i // looks : len(rows) * (i + 1) // looks] for i in range(looks)]
+        shares[-1].append(fit_row(len(params.doses) * bins, plate.strength, plate.named, words.classes))
+        arguments = {"compound": params.assay.compounds[compound], "plate": number}
+        for share in shares:
+            result = " ".join(spans[row] for row in share)
+            calls.append({"name": name, "arguments": {**arguments}, "result": result})
     return calls
-
-
-def _calls(
-    params: LabParams, words: LabSentences, compound: int, number: int, plate: Plate
-) -> list[dict[str, Any]]:
-    template = getattr(params.plates, VERBS[plate.verb].name)
-    doses = [params.doses.index(dose) for dose in template.doses]
-    bins, spans = params.assay.bins, words.spans[compound]
-    written = [spans[readout_row(dose, seen, bins)] for dose, seen in zip(doses, plate.readouts, strict=True)]
-    fit = spans[fit_row(len(params.doses) * bins, plate.strength, plate.named, words.classes)]
-    looks = looks_of(params, template)
-    shares = [written[len(written) * i // looks : len(written) * (i + 1) // looks] for i in range(looks)]
-    shares[-1].append(fit)
-    return [
-        {
-            "name": VERBS[plate.verb].name,
-            "arguments": {"compound": params.assay.compounds[compound], "plate": number},
-            "result": " ".join(share),
-        }
-        for share in shares
-    ]
 
 
 class ToolLog:
@@ -65,12 +54,11 @@ class ToolLog:
         actions = action_table(params)
         self._verbs: list[int] = actions["verb"].tolist()
         self._compounds: list[int] = actions["compound"].tolist()
-        self._plates: list[list[Plate]] = []
         self.clear()
 
     def clear(self) -> None:
         """Remove all plates."""
-        self._plates = [[] for _ in self.params.assay.compounds]
+        self._plates: list[list[Plate]] = [[] for _ in self.params.assay.compounds]
 
     def add(self, action: int, lab: Any) -> None:
         """Store the plate of a compound that ``action`` ran; ``lab`` is the record after it."""
