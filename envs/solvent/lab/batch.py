@@ -193,20 +193,9 @@ class LabBatch:
         next episode starts at once.
         """
         actions = np.ascontiguousarray(actions, np.int64)
-        n_over = self._call(
-            step_labs,
-            self.labs,
-            self.steps,
-            self.rewards,
-            self.observations,
-            self.masks,
-            self.finals,
-            self.final_observations,
-            actions,
-            self._over,
-            self._held,
-            self.same_step,
-        )
+        shown = self.labs, self.steps, self.rewards, self.observations, self.masks
+        finals = self.finals, self.final_observations
+        n_over = self._call(step_labs, *shown, *finals, actions, self._over, self._held, self.same_step)
         if n_over:
             self._begin(self._over, np.zeros_like(self._over))
 

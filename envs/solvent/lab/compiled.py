@@ -194,11 +194,8 @@ def _type_of(code: Any, variable: Any, arguments: Any) -> Any:
         return None
     owner = _type_of(code, value.value, arguments)
     if operation == "getattr":
-        return (
-            owner.typeof(value.attr)
-            if isinstance(owner, types.Record) and value.attr in owner.fields
-            else None
-        )
+        known = isinstance(owner, types.Record) and value.attr in owner.fields
+        return owner.typeof(value.attr) if known else None
     return owner.dtype if isinstance(owner, types.Array) else None
 
 
@@ -254,29 +251,22 @@ class _Function(CPUDispatcher):
         return self.whole(*arguments)
 
 
-def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that compiles with this module's options and cache."""
+def compiled(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile a function, which the optimiser may inline or not, with this module's options and cache."""
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return function
     options |= {"nopython": True, "nogil": True, "error_model": "numpy"}
     no_entry = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        if config.DISABLE_JIT:  # type: ignore[attr-defined]
-            return function
-        linked = _Function(function, targetoptions=options | no_entry, pipeline_class=_LinkedCompiler)
-        linked.whole = _Whole(function, targetoptions=options, pipeline_class=_LevelCompiler)
-        try:
-            linked.whole._cache = ContentCache(function)
-        except RuntimeError as error:  # neither the package's folder nor the home can be written
-            _without_cache(str(error).partition(":")[2].strip() or str(error))
-        return linked
-
-    return decorate
+    linked = _Function(function, targetoptions=options | no_entry, pipeline_class=_LinkedCompiler)
+    linked.whole = _Whole(function, targetoptions=options, pipeline_class=_LevelCompiler)
+    try:
+        linked.whole._cache = ContentCache(function)
+    except RuntimeError as error:  # neither the package's folder nor the home can be written
+        _without_cache(str(error).partition(":")[2].strip() or str(error))
+    return linked
 
 
-compiled = _decorator()
-"""Decorator for a function that the optimiser may inline or not."""
-
-inlined = _decorator(forceinline=True)
+inlined = functools.partial(compiled, forceinline=True)
 """Decorator for a function that is inlined into its callers: a small one, or one that takes arrays.
 
 Inlining makes loop lengths known and avoids the reference counting of array arguments, which costs more than

@@ -16,12 +16,10 @@ from solvent.lab.codes import EndReason, Event, Obstacle
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.draws import AT_PRICES, AT_READOUTS, AT_RESET, fill_uniforms
 from solvent.lab.mechanisms import assay, belief, career, debt, energy, gate, proposals, publication
-from solvent.lab.verbs import Verb
+from solvent.lab.verbs import PROPOSE, PUBLISH_PUBLIC, REFLECT, REST
 
 NOT_REFUSED = debt.NOT_REFUSED
-# Plain integers: IntEnum members are slow in plain Python, and numba treats these as constants.
-REST, PUBLISH_PUBLIC = int(Verb.REST), int(Verb.PUBLISH_PUBLIC)
-REFLECT, PROPOSE = int(Verb.REFLECT), int(Verb.PROPOSE)
+# Plain integers, as those of the verbs.
 RESTED, CALIBRATED, EXPLORED = int(Event.RESTED), int(Event.CALIBRATED), int(Event.EXPLORED)
 REJECTED, REFLECTED, NOT_EXECUTED = int(Event.REJECTED), int(Event.REFLECTED), int(Event.NOT_EXECUTED)
 FREE, ALREADY_PUBLISHED = int(Obstacle.NONE), int(Obstacle.ALREADY_PUBLISHED)
@@ -207,7 +205,8 @@ def publish(lab, compound, confidence, tables, step):  # type: ignore[no-untyped
         if tables.career.enabled:
             career.credit(lab, compound, confidence, tables, step)
     else:
-        publication.reject(lab, step)
+        step.event = REJECTED
+        lab.rejected += 1
 
 
 # -- how a step ends ---------------------------------------------------------------------------

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from solvent.lab.compiled import compiled
-from solvent.lab.dynamics import PUBLISH_PUBLIC, repeats
+from solvent.lab.dynamics import repeats
+from solvent.lab.verbs import PUBLISH_PUBLIC
 
 
 @compiled

@@ -20,6 +20,9 @@ class Verb(enum.IntEnum):
     PROPOSE = 8
 
 
+# Plain integers: IntEnum members are slow in plain Python, and numba treats these as constants.
+REST, DMSO, BASELINE, CALIBRATION, SCREEN, DOSE_RESPONSE, PUBLISH_PUBLIC, REFLECT, PROPOSE = map(int, Verb)
+
 INTENTS = ("cognition", "exploration", "maintenance", "social", "meta")
 """Intent classes of the source document, in its order. Energy summaries use them; no rule does."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from solvent.lab.compiled import compiled
+from solvent.lab.mechanism import Mechanism
 from solvent.lab.mechanisms import (
     adequacy,
     assay,
@@ -26,17 +27,9 @@ from solvent.lab.mechanisms.gate import GateParams
 from solvent.lab.mechanisms.proposals import ProposalParams
 from solvent.lab.settings import ParamGroup
 
-MECHANISMS = (
-    episode.MECHANISM,
-    assay.MECHANISM,
-    belief.MECHANISM,
-    debt.MECHANISM,
-    publication.MECHANISM,
-    career.MECHANISM,
-    energy.MECHANISM,
-    proposals.MECHANISM,
-    gate.MECHANISM,
-    adequacy.MECHANISM,
+MECHANISMS: tuple[Mechanism, ...] = tuple(
+    each.MECHANISM
+    for each in (episode, assay, belief, debt, publication, career, energy, proposals, gate, adequacy)
 )
 """All mechanisms, in the order of their fields in a record."""
 

@@ -26,10 +26,8 @@ from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Field, Info, Mechanism, split
 from solvent.lab.settings import ParamGroup, numbers, setting, switch
-from solvent.lab.verbs import Verb
+from solvent.lab.verbs import DOSE_RESPONSE, SCREEN
 from solvent.lab.words.rows import N_WORDINGS, WORDINGS
-
-# -- settings ----------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,8 +53,6 @@ def adequacy_rules(params: Any) -> Any:
     adequacy = params.adequacy
     return numbers(adequacy, enforced=adequacy.enabled and adequacy.enforced)
 
-
-# -- record ------------------------------------------------------------------------------------
 
 FIELDS = (Field("scores", "i4", "4", "findings", "number of findings by score, 0 to 3"),)
 
@@ -95,8 +91,6 @@ def words_verdict(score, review_from, reject_from):  # type: ignore[no-untyped-d
 
 # -- effects -----------------------------------------------------------------------------------
 
-SCREEN, DOSE_RESPONSE = int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)
-
 
 @inlined
 def looks_at(lab, compound, tables):  # type: ignore[no-untyped-def]
@@ -125,8 +119,6 @@ def weigh_words(lab, compound, wording, tables, step):  # type: ignore[no-untype
     return words_verdict(step.adequacy, rules.review_from, rules.reject_from)
 
 
-# -- observation -------------------------------------------------------------------------------
-
 COUNT = 4.0
 
 
@@ -152,8 +144,6 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
         out[at + m] = looks / (looks + COUNT)
     return at + n_compounds
 
-
-# -- what is told ------------------------------------------------------------------------------
 
 _VERDICTS = np.array((*VERDICTS, None), dtype=object)
 _RULES = np.array((*RULES, None), dtype=object)

@@ -26,8 +26,6 @@ from solvent.lab.settings import ParamGroup, setting
 
 Floats = NDArray[np.float64]
 
-# -- settings ----------------------------------------------------------------------------------
-
 
 @dataclasses.dataclass(frozen=True)
 class ControlTemplate(ParamGroup):
@@ -165,8 +163,6 @@ class PlateParams(ParamGroup):
         return self.dmso, self.baseline, self.calibration
 
 
-# -- record ------------------------------------------------------------------------------------
-
 FIELDS = (
     Field("potency", "i1", "M", "class", "hidden potency class"),
     Field("instrument", "i2", "", "state", "hidden instrument state of this lot"),
@@ -261,8 +257,6 @@ def charge(lab, wells, step):  # type: ignore[no-untyped-def]
     lab.wells -= wells
     lab.wells_spent += wells
 
-
-# -- observation -------------------------------------------------------------------------------
 
 COUNT = 4.0
 """A count ``n`` is shown as ``n / (n + COUNT)``."""

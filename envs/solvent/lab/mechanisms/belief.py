@@ -23,8 +23,6 @@ from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Field, Mechanism
 from solvent.lab.mechanisms.assay import draw_bin
 
-# -- record ------------------------------------------------------------------------------------
-
 _PRIOR, _PRIOR_ENTROPY = attrgetter("assay.class_prior"), attrgetter("assay.prior_entropy")
 
 FIELDS = (
@@ -186,9 +184,6 @@ def change_lot(lab, uniform, tables):  # type: ignore[no-untyped-def]
             for n in range(n_states):
                 for g in range(lab.marginal.shape[1]):
                     lab.conditional[m, n, g] = lab.marginal[m, g]
-
-
-# -- observation -------------------------------------------------------------------------------
 
 
 def observed(params: Any) -> tuple[str, ...]:

@@ -31,8 +31,6 @@ from solvent.lab.mechanisms.assay import draw_class
 from solvent.lab.mechanisms.publication import log_score
 from solvent.lab.settings import ParamGroup, numbers, setting, switch
 
-# -- settings ----------------------------------------------------------------------------------
-
 
 @dataclasses.dataclass(frozen=True)
 class CareerParams(ParamGroup):
@@ -64,8 +62,6 @@ def career_rules(params: Any) -> Any:
         most = len(assay.compounds) * granted(career.grant_per_bit, highest)
     return numbers(career, most_wells=params.budget.wells + most)
 
-
-# -- record ------------------------------------------------------------------------------------
 
 # Row 0 is for findings of this project, row 1 for those of the one before.
 FIELDS = (
@@ -172,8 +168,6 @@ def begin_project(lab, uniforms, tables):  # type: ignore[no-untyped-def]
     lab.wells_renewed += blank.wells - lab.wells
     lab.wells = blank.wells
 
-
-# -- observation -------------------------------------------------------------------------------
 
 BITS = 4.0
 """A stake ``x`` is shown as ``x / (x + BITS)``."""

@@ -31,9 +31,7 @@ from solvent.lab.codes import REFUSAL_REASONS, Event, Refusal
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, detail, split
 from solvent.lab.settings import ParamGroup, numbers, setting, switch
-from solvent.lab.verbs import CALIBRATIONS, Verb
-
-# -- settings ----------------------------------------------------------------------------------
+from solvent.lab.verbs import CALIBRATIONS, PROPOSE, REFLECT, REST
 
 INFLATIONS = ("linear", "two_tier")
 TWO_TIER = INFLATIONS.index("two_tier")
@@ -76,8 +74,6 @@ def debt_rules(params: Any) -> Any:
     """Return the debt settings of a lab as a record of numbers."""
     return numbers(params.debt)
 
-
-# -- record ------------------------------------------------------------------------------------
 
 FIELDS = (
     Field("debt", "f8", "", "bits", "epistemic debt"),
@@ -191,7 +187,6 @@ def repayment(rules, base_wells):  # type: ignore[no-untyped-def]
 # -- effects -----------------------------------------------------------------------------------
 
 REFUSED = int(Event.REFUSED)
-REST, REFLECT, PROPOSE = int(Verb.REST), int(Verb.REFLECT), int(Verb.PROPOSE)
 _CALIBRATIONS = np.array(CALIBRATIONS)
 
 
@@ -289,8 +284,6 @@ def settle(lab, tables, step):  # type: ignore[no-untyped-def]
         lab.debt = 0.0
 
 
-# -- observation -------------------------------------------------------------------------------
-
 BITS, COUNT = 2.0, 4.0
 """Scales of bits and counts: an unbounded ``x`` is shown as ``x / (x + scale)``."""
 
@@ -313,8 +306,6 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
         out[at + m] = lab.licence[m] / (lab.licence[m] + BITS)
     return at + lab.licence.shape[0]
 
-
-# -- what is told ------------------------------------------------------------------------------
 
 _REASONS = np.array((None, *REFUSAL_REASONS), dtype=object)
 

@@ -29,7 +29,7 @@ import numpy as np
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, detail
 from solvent.lab.settings import FACTOR, UNIT, ParamGroup, in_thousandths, numbers, setting, switch
-from solvent.lab.verbs import INTENTS, PLATES, VERBS, Verb
+from solvent.lab.verbs import DOSE_RESPONSE, INTENTS, PLATES, PUBLISH_PUBLIC, SCREEN, VERBS, Verb
 
 DIMENSIONS = ("consequence", "reversibility", "exposure", "attention", "commitment")
 WEIGHTS = (2.0, 2.0, 2.0, 1.0, 1.0)
@@ -49,8 +49,6 @@ def base_cost(ratings: Any) -> float:
     weighted: float = sum(weight * rating for weight, rating in zip(WEIGHTS, ratings, strict=True))
     return MOST * weighted / (HIGHEST * sum(WEIGHTS))
 
-
-# -- settings ----------------------------------------------------------------------------------
 
 VERB_NAMES = tuple(spec.name for spec in VERBS.values())
 RATINGS = {spec.name: spec.ratings for spec in VERBS.values()}
@@ -123,8 +121,6 @@ def base_prices(params: Any) -> list[int]:
     """Return the base cost of each verb, in thousandths of energy."""
     return [in_thousandths(params.energy.base_cost(verb)) for verb in VERB_NAMES]
 
-
-# -- record ------------------------------------------------------------------------------------
 
 FIELDS = (
     Field("energy", "i4", "", "1/1000", "energy left", lambda params: in_thousandths(params.energy.start)),
@@ -233,8 +229,6 @@ def remember_use(record, failed):  # type: ignore[no-untyped-def]
     return ((record << 1) | (1 if failed else 0)) & ((1 << REMEMBERED_USES) - 1)
 
 
-PUBLISH_PUBLIC = int(Verb.PUBLISH_PUBLIC)
-
 # -- the rules applied to a lab ----------------------------------------------------------------
 
 
@@ -296,8 +290,6 @@ def close_energy(lab, tables, step):  # type: ignore[no-untyped-def]
     lab.energy_lost += lost
 
 
-# -- observation -------------------------------------------------------------------------------
-
 PRICED = (Verb.REFLECT, *(verb for verb in VERBS if any(VERBS[verb].ratings) and verb is not Verb.REFLECT))
 """Verbs that cost energy, in the order of the observation."""
 FALLIBLE = PRICED[1:]
@@ -308,7 +300,6 @@ COUNT = 4.0
 COST_CAPS = 2.0
 """Costs are shown as a share of this many caps."""
 _PRICED, _FALLIBLE, _N_INTENTS = np.array(PRICED), np.array(FALLIBLE), len(SHOWN_INTENTS)
-_SCREEN, _DOSE_RESPONSE = int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)
 _SINE = np.array([math.sin(2.0 * math.pi * hour / 24.0) for hour in range(24)])
 
 
@@ -339,8 +330,8 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
     at += 5
     n_compounds = lab.done.shape[1]
     for m in range(n_compounds):
-        out[at + m] = lab.done[_SCREEN, m]
-        out[at + n_compounds + m] = lab.done[_DOSE_RESPONSE, m]
+        out[at + m] = lab.done[SCREEN, m]
+        out[at + n_compounds + m] = lab.done[DOSE_RESPONSE, m]
     at += 2 * n_compounds
     n_priced = _PRICED.shape[0]
     for i in range(n_priced):
@@ -355,9 +346,6 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
     for i in range(_N_INTENTS):
         out[at + i] = tables.observe_intents * lab.intents_shown[i] / cap
     return at + _N_INTENTS
-
-
-# -- what is told ------------------------------------------------------------------------------
 
 
 def in_units(thousandths: Any) -> Any:

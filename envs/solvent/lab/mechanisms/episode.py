@@ -16,8 +16,6 @@ from solvent.lab.codes import END_REASONS, OBSTACLES, Event
 from solvent.lab.compiled import inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns
 
-# -- record ------------------------------------------------------------------------------------
-
 FIELDS = (
     Field("key", "u8", "", "1", "Philox key, from the seed; 0 before the first reset"),
     Field("episode", "u4", "", "episodes", "episodes begun with this key"),
@@ -46,7 +44,6 @@ STEP_FIELDS = (
     Field("terminated", "b1", "", "flag", "the episode is over"),
 )
 
-# -- observation -------------------------------------------------------------------------------
 
 EVERYWHERE = tuple(event for event in Event if event < Event.REFLECTED)
 """Observed events of every lab; the others need energy."""
@@ -68,8 +65,6 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
         out[at + 1 + event] = lab.last_event == event
     return at + 1 + events
 
-
-# -- what is told ------------------------------------------------------------------------------
 
 _OBSTACLES = np.array((None, *OBSTACLES[1:]), dtype=object)
 _ENDS = np.array(END_REASONS, dtype=object)

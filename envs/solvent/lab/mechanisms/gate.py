@@ -30,10 +30,8 @@ from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, split
 from solvent.lab.mechanisms.adequacy import weigh_words
 from solvent.lab.settings import PROBABILITY, ParamGroup, numbers, setting, switch
-from solvent.lab.verbs import Verb
+from solvent.lab.verbs import DOSE_RESPONSE
 from solvent.lab.words.rows import N_WORDINGS, STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
-
-# -- settings ----------------------------------------------------------------------------------
 
 GATE_POLICIES = ("adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1")
 """The gate's policies, laxest first; the number is the share of all claims about a page it accepts, in percent."""
@@ -69,8 +67,6 @@ def wording_at(gate: GateParams, confidence: float) -> int:
     """Return the wording of a finding at this confidence, an index of ``WORDINGS``."""
     return int(confidence >= gate.plain_from) + int(confidence >= gate.definitive_from)
 
-
-# -- record ------------------------------------------------------------------------------------
 
 ACCEPT, REVIEW, REJECT = int(Verdict.ACCEPT), int(Verdict.REVIEW), int(Verdict.REJECT)
 NO_VERDICT = int(Verdict.NONE)
@@ -166,8 +162,6 @@ def combined_verdict(gate, words, plates, enforced):  # type: ignore[no-untyped-
 
 # -- effects -----------------------------------------------------------------------------------
 
-DOSE_RESPONSE = int(Verb.DOSE_RESPONSE)
-
 
 @compiled
 def write_page(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
@@ -241,8 +235,6 @@ def gate_verdict(lab, compound, wording, tables):  # type: ignore[no-untyped-def
     return verdict_on(lab.residual[compound, wording], tables.tau_accept, tables.tau_review)
 
 
-# -- observation -------------------------------------------------------------------------------
-
 MARGIN = 0.1
 """Margins to the threshold are clipped at this energy."""
 _STRONGEST = len(STRENGTHS) - 1
@@ -280,8 +272,6 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
         out[at + n_compounds + m] = lab.fit_strength[m] / _STRONGEST
     return at + 2 * n_compounds
 
-
-# -- what is told ------------------------------------------------------------------------------
 
 _VERDICTS = np.array((*VERDICTS, None), dtype=object)
 _DECISIONS = np.array((None, *DECISIONS[1:]), dtype=object)

@@ -34,9 +34,7 @@ from solvent.lab.mechanism import Field, Info, Mechanism, columns
 from solvent.lab.mechanisms.energy import base_prices
 from solvent.lab.mechanisms.publication import bits_asserted
 from solvent.lab.settings import FACTOR, PROBABILITY, ParamGroup, numbers, setting, switch
-from solvent.lab.verbs import EXPERIMENTS, VERBS, Verb
-
-# -- settings ----------------------------------------------------------------------------------
+from solvent.lab.verbs import EXPERIMENTS, PUBLISH_PUBLIC, VERBS, Verb
 
 FELT_VERBS = (*EXPERIMENTS, Verb.PUBLISH_PUBLIC)
 """Verbs whose deferral causes discomfort."""
@@ -99,8 +97,6 @@ class ProposalParams(ParamGroup):
         ):
             self.check(name, getattr(self, name) <= most, f"at most {most:g}")
 
-
-# -- record ------------------------------------------------------------------------------------
 
 FIELDS = (
     Field("fair", "i4", "V", "1/1000", "hidden fair base cost of each verb", base_prices),
@@ -172,7 +168,6 @@ def reviewed_price(price, suggested, guess, floor, step_limit):  # type: ignore[
 
 # -- effects -----------------------------------------------------------------------------------
 
-PUBLISH_PUBLIC = int(Verb.PUBLISH_PUBLIC)
 REFLECTED, PROPOSED, DEFERRED = int(Event.REFLECTED), int(Event.PROPOSED), int(Event.DEFERRED)
 PRICE_UNIFORMS = 33
 """Most uniforms that mispricing uses: one for the number of verbs, and four per verb."""
@@ -313,8 +308,6 @@ def review_proposals(lab, tables, step):  # type: ignore[no-untyped-def]
             step.new_price[verb] = new
 
 
-# -- observation -------------------------------------------------------------------------------
-
 _FELT = np.array(FELT_VERBS)
 COUNT = 4.0
 
@@ -337,8 +330,6 @@ def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
         out[at + n_felt + i] = wait / tables.proposals.review_heartbeats
     return at + 2 * n_felt
 
-
-# -- what is told ------------------------------------------------------------------------------
 
 INSUFFICIENT_ENERGY = "insufficient_energy"
 """The source's reason for a deferral; the lab cannot see an agent's deliberation, so it reports no other."""

@@ -20,8 +20,6 @@ from solvent.lab.codes import Event
 from solvent.lab.compiled import inlined
 from solvent.lab.mechanism import Field, Mechanism, columns, detail
 
-# -- record ------------------------------------------------------------------------------------
-
 FIELDS = (
     Field("published", "u1", "M", "flag", "a finding on the compound is published"),
     Field("published_bits", "f8", "", "bits", "sum of log scores paid"),
@@ -57,7 +55,7 @@ def asserted_bits(confidence, prior):  # type: ignore[no-untyped-def]
 
 # -- effects -----------------------------------------------------------------------------------
 
-PUBLISHED, REJECTED = int(Event.PUBLISHED), int(Event.REJECTED)
+PUBLISHED = int(Event.PUBLISHED)
 
 
 @inlined
@@ -94,16 +92,6 @@ def release(lab, compound, confidence, tables, step):  # type: ignore[no-untyped
     lab.published[compound] = 1
     lab.accepted += 1
     lab.wrong += not step.right
-
-
-@inlined
-def reject(lab, step):  # type: ignore[no-untyped-def]
-    """Record a rejected finding."""
-    step.event = REJECTED
-    lab.rejected += 1
-
-
-# -- observation -------------------------------------------------------------------------------
 
 
 def observed(params: Any) -> tuple[str, ...]:

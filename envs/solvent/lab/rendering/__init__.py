@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 class Renderer:
-    """Renderer of labs with these parameters in one render mode.
-
-    Args:
-        params: Parameters of the labs.
-        mode: ``ansi``, ``rgb_array`` or ``human``.
-        fps: Frames per second of the window.
+    """Renderer of labs with these parameters as ``ansi``, ``rgb_array`` or, at ``fps`` frames per second, ``human``.
 
     Raises:
         DependencyNotInstalled: Images need pygame-ce, which is not installed.
@@ -44,11 +39,7 @@ class Renderer:
         self._picture = Window(params, fps) if mode == "human" else Picture(params)
 
     def draw(self, lab: Any, step: Any) -> Any:
-        """Draw one lab.
-
-        Args:
-            lab: A record of ``state.lab_fields``.
-            step: The record of its last step.
+        """Draw one lab, a record of ``state.lab_fields``, and its last step.
 
         Returns:
             A text (``ansi``), a uint8 array of shape ``(height, width, 3)`` (``rgb_array``), or None (``human``).

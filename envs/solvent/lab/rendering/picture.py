@@ -23,6 +23,7 @@ from solvent.lab.rendering.text import (
     voice,
 )
 from solvent.lab.settings import in_thousandths
+from solvent.lab.words.rows import WORDINGS
 from solvent.lab.words.told import (
     bits,
     class_name,
@@ -47,7 +48,6 @@ ENERGY, REVIEW = (138, 128, 38), (176, 104, 0)
 """Colours that colour-blind readers can tell apart (after Okabe and Ito, and Tol)."""
 BELIEVED, METERS, PLATES, FOUND, FINDING_WIDTH = 116, 280, 386, 436, 54
 """Left edges of the columns of the table of compounds, and the width of a finding's."""
-WORDINGS = "hedged", "plain", "definitive"
 VERDICTS: dict[str, Colour] = {"accept": FINDING, "review": REVIEW, "reject": DEBT}
 BODY, SMALL, TITLE = 20, 17, 28
 """Heights of the default font, pixels."""
@@ -220,12 +220,7 @@ class Picture:
     def _text(self, text: str, x: float, y: float, colour: Colour = INK, **layout: Any) -> Rect:
         """Draw text and return its box.
 
-        Args:
-            text: The text.
-            x: Its left edge; its right edge with ``align=1``.
-            y: Its upper edge.
-            colour: Its colour.
-            **layout: ``size`` of the font, ``align`` (0 or 1), and the ``width`` at which rows are broken.
+        ``x`` is its left edge, with ``align=1`` its right one; rows are broken at ``width``, in a font of ``size``.
         """
         font = self._fonts[layout.get("size", BODY)]
         drawn = font.render(text, True, colour, None, layout.get("width", 0))

@@ -49,13 +49,7 @@ FAILURES = (Event.REFUSED, Event.REJECTED, Event.NOT_EXECUTED, Event.DEFERRED)
 
 
 def draw_text(params: LabParams, lab: Any, step: Any | None) -> str:
-    """Return a lab as text.
-
-    Args:
-        params: Parameters of the lab.
-        lab: A record of ``state.lab_fields``.
-        step: The record of its last step. Without it, the last action is left out.
-    """
+    """Return a lab, a record of ``state.lab_fields``, as text; without its ``step``, the last action is left out."""
     panels = [
         title(params, lab),
         *books(params, lab),

@@ -70,30 +70,19 @@ class Notebook(NamedTuple):
 
     def __str__(self) -> str:
         """Return the page as readable text."""
-        page = [f"  {span}" for span in self.fits + self.readouts] or [
-            "  nothing yet: no experiment was run on it"
-        ]
-        said = [
-            f"  {finding.wording}: {finding.sentence}\n    {finding.energy:.3f} unexplained{_weighed(finding)}"
-            for finding in self.findings
-        ]
+        spans = self.fits + self.readouts or ("nothing yet: no experiment was run on it",)
+        lines = [f"The page of {self.compound}:", *(f"  {span}" for span in spans)]
+        if self.findings[0].adequacy != UNWEIGHED:
+            kinds = [plural(count, name.replace("_", " ")) for name, count in self.plates if count]
+            lines.append(f"The tool log: {', '.join(kinds) or 'empty'}.")
         limits = f"{self.policy} accepts up to {self.tau_accept:.3f}, reviews up to {self.tau_review:.3f}"
-        return "\n".join(
-            [
-                f"The page of {self.compound}:",
-                *page,
-                *self._tool_log(),
-                f"What a finding would be ({limits}):",
-                *said,
-                *([f"Not enforced: {', '.join(self.unenforced)}."] if self.unenforced else []),
-            ]
-        )
-
-    def _tool_log(self) -> list[str]:
-        if self.findings[0].adequacy == UNWEIGHED:
-            return []
-        kinds = [plural(count, name.replace("_", " ")) for name, count in self.plates if count]
-        return [f"The tool log: {', '.join(kinds) or 'empty'}."]
+        lines.append(f"What a finding would be ({limits}):")
+        for finding in self.findings:
+            lines.append(f"  {finding.wording}: {finding.sentence}")
+            lines.append(f"    {finding.energy:.3f} unexplained{_weighed(finding)}")
+        if self.unenforced:
+            lines.append(f"Not enforced: {', '.join(self.unenforced)}.")
+        return "\n".join(lines)
 
 
 def _weighed(finding: Finding) -> str:
@@ -115,11 +104,8 @@ def plural(count: int, word: str) -> str:
 def weigh(params: LabParams, gate: int, score: int, plates: int) -> tuple[str, str]:
     """Return the verdict of the step, and who decided it as in ``Finding.decided_by``.
 
-    Args:
-        params: Parameters of the lab.
-        gate: Code of the gate's own verdict.
-        score: Score of adequacy, 0 to 3, or ``UNWEIGHED``.
-        plates: Number of experiments on the compound.
+    ``gate`` is the gate's own verdict, ``score`` that of adequacy, 0 to 3, or ``UNWEIGHED``, and ``plates`` the number
+    of experiments on the compound.
     """
     rules, enforced = adequacy_rules(params), params.gate.enforced
     words = plain(words_verdict)(score, rules.review_from, rules.reject_from) if rules.enforced else ACCEPT

@@ -139,10 +139,7 @@ def _user_is_away(params: LabParams) -> str:
 def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
     """Return the last action as a sentence, and its outcome.
 
-    Args:
-        params: Parameters of the lab.
-        lab: A record of ``state.lab_fields``.
-        step: The record of its last step. If it did not produce ``lab``, only the kind of the event is told.
+    If ``step`` did not produce ``lab``, a record of ``state.lab_fields``, only the kind of the event is told.
     """
     action = int(lab["last_action"])
     done = "the episode starts" if action < 0 else sentence(params, action)
@@ -156,7 +153,9 @@ def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
         if params.energy.enabled and step["closed"]:
             parts += _income(params, step) + _price_reviews(step)
         if params.career.enabled and step["replicated"]:
-            parts.append(_replications(step))
+            wrong, debt = int(step["retracted"]), f"adds {step['debt_recalled']:.2f} bits of debt"
+            found = f"{wrong} wrong, which {debt}" if wrong else "none wrong"
+            parts.append(f"Replicated: {plural(int(step['replicated']), 'finding')}, {found}.")
     return done[0].upper() + done[1:], " ".join(parts + _afterwards(params, lab, settled))
 
 
@@ -256,13 +255,6 @@ def _income(params: LabParams, step: Any) -> list[str]:
     leak = f", {in_units(leaked)} leaked" if leaked else ""
     at_cap = f", {in_units(lost)} lost at the cap" if lost else ""
     return [f"Energy +{in_units(kept)}{leak}{at_cap}."]
-
-
-def _replications(step: Any) -> str:
-    """Return what replications showed as a heartbeat closed."""
-    done, wrong = plural(int(step["replicated"]), "finding"), int(step["retracted"])
-    debt = f"{wrong} wrong, which adds {step['debt_recalled']:.2f} bits of debt" if wrong else "none wrong"
-    return f"Replicated: {done}, {debt}."
 
 
 def _price_reviews(step: Any) -> list[str]:

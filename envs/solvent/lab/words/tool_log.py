@@ -68,11 +68,7 @@ class ToolLog:
         self._plates[compound].append(Plate(verb, tuple(lab["last_bins"][:readouts].tolist()), *fit))
 
     def of(self, compound: int, run: int) -> list[dict[str, Any]]:
-        """Return the log of a compound as tool calls ``{name, arguments, result}``, oldest first.
-
-        Args:
-            compound: Index.
-            run: Number of plates run on it.
+        """Return the log of a compound on which ``run`` plates were run, as tool calls, oldest first.
 
         Raises:
             ValueError: The lab has no gate, so its plates have no sentences, or some plates were not run here.
