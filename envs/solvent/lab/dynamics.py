@@ -246,14 +246,14 @@ def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def
     if assay.lot_is_due(lab, tables):
         n_readouts = lab.last_bins.shape[0]
         belief.change_lot(lab, uniforms[n_readouts], tables)
-        if tables.career.enabled and career.project_begins(lab, tables):
+        if tables.career.enabled and lab.heartbeat % tables.career.project_heartbeats == 0:
             career.begin_project(lab, uniforms[n_readouts + 1 :], tables)
 
 
 @inlined
 def end_of_episode(lab, tables):  # type: ignore[no-untyped-def]
     """Return the reason for which the episode is over, or 0. New wells may come with another project."""
-    if not tables.career.enabled or not career.project_to_come(lab, tables):
+    if lab.heartbeat + career.beats_left(lab, tables) >= tables.horizon:
         if debt.is_bankrupt(lab, tables):
             return BANKRUPT
         if not anything_can_execute(lab, tables):

@@ -174,14 +174,9 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
 
     def _show_masks(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
         masks = self.batch.masks
-        if not where.any():
-            return
-        if where.all():
-            infos["action_mask"] = self._shown(masks)
-        else:
-            infos["action_mask"] = masks.copy()
-            infos["action_mask"][~where] = 0
-        infos["_action_mask"] = where.copy()
+        if where.any():
+            shown = self._shown(masks) if where.all() else np.where(where[:, None], masks, np.int8(0))
+            infos |= {"action_mask": shown, "_action_mask": where.copy()}
 
     def _infos(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
         """Return the infos of a step. With same-step reset, those of ended episodes are in ``final_info``."""

@@ -157,11 +157,6 @@ class PlateParams(ParamGroup):
     screen: DoseTemplate = DoseTemplate(doses=(1e-7, 3.1622776601683795e-6), replicates=4)
     dose_response: DoseTemplate = DoseTemplate(doses=HALF_LOG_DOSES, replicates=6)
 
-    @property
-    def controls(self) -> tuple[ControlTemplate, ...]:
-        """The calibration plates, which contain no compound."""
-        return self.dmso, self.baseline, self.calibration
-
 
 FIELDS = (
     Field("potency", "i1", "M", "class", "hidden potency class"),

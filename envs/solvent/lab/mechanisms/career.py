@@ -100,18 +100,6 @@ def beats_left(lab, tables):  # type: ignore[no-untyped-def]
     return left
 
 
-@inlined
-def project_begins(lab, tables):  # type: ignore[no-untyped-def]
-    """Return whether a new project begins at this heartbeat."""
-    return lab.heartbeat % tables.career.project_heartbeats == 0 and lab.heartbeat < tables.horizon
-
-
-@inlined
-def project_to_come(lab, tables):  # type: ignore[no-untyped-def]
-    """Return whether another project follows this one."""
-    return lab.heartbeat + beats_left(lab, tables) < tables.horizon
-
-
 # -- effects -----------------------------------------------------------------------------------
 
 

@@ -88,7 +88,7 @@ class Picture:
         self._text(contaminated(params), x, 18, DEBT)
         now = f"{clock(params, lab)}, new lot in {lot_hours(params, lab)} h"
         self._text(f"{now}      score {bits(lab['score'])} bits", RIGHT.right, 18, align=1)
-        self._rect(Rect(LEFT.x, TOP, RIGHT.right - LEFT.x, 1), RULE)
+        self.surface.fill(RULE, Rect(LEFT.x, TOP, RIGHT.right - LEFT.x, 1))
 
     def _books(self, lab: Any) -> float:
         """Draw time, wells, debt and energy as bars, and the counts below; return the lower edge."""
@@ -121,7 +121,7 @@ class Picture:
         bar = Rect(LEFT.x, round(y) + 16, LEFT.width, 12)
         self._bar(bar, share, colour)
         if limit >= 0:
-            self._rect(Rect(round(bar.x + limit * bar.width) - 1, bar.y - 3, 3, bar.height + 6), INK)
+            self.surface.fill(INK, Rect(round(bar.x + limit * bar.width) - 1, bar.y - 3, 3, bar.height + 6))
         return y + 36
 
     def _instrument(self, lab: Any, y: float) -> float:
@@ -171,7 +171,7 @@ class Picture:
         params, belief, ceiling = self.params, lab["marginal"][m], self.params.assay.prior_entropy or 1.0
         middle = row.centery - 6
         if m == last_compound(params, lab):
-            self._rect(Rect(row.x - 10, row.y, 4, row.height), INK)
+            self.surface.fill(INK, Rect(row.x - 10, row.y, 4, row.height))
         name = params.assay.compounds[m]
         while self._fonts[BODY].size(name)[0] > BELIEVED - 8:
             name = f"{name[:-2]}…"
@@ -196,26 +196,24 @@ class Picture:
         done, outcome = tell(self.params, lab, step)
         event = Event(int(lab["last_event"]))
         colour = DEBT if event in FAILURES else FINDING if event is Event.PUBLISHED else INK
-        self._rect(Rect(LEFT.x, BOTTOM, RIGHT.right - LEFT.x, 1), RULE)
-        self._rect(Rect(LEFT.x, BOTTOM + 10, 4, 64), colour)
+        self.surface.fill(RULE, Rect(LEFT.x, BOTTOM, RIGHT.right - LEFT.x, 1))
+        self.surface.fill(colour, Rect(LEFT.x, BOTTOM + 10, 4, 64))
         self._text(done, LEFT.x + 14, BOTTOM + 10)
         self._text(outcome, LEFT.x + 14, BOTTOM + 28, colour, width=890)
 
     # -- shapes
 
-    def _rect(self, box: Rect, colour: Colour) -> None:
-        self.surface.fill(colour, box)
-
     def _bar(self, box: Rect, share: float, colour: Colour) -> None:
         """Draw a horizontal bar that fills a share of its box."""
-        self._rect(box, RULE)
-        self._rect(Rect(box.x, box.y, round(box.width * min(1.0, max(0.0, share))), box.height), colour)
+        self.surface.fill(RULE, box)
+        filled = round(box.width * min(1.0, max(0.0, share)))
+        self.surface.fill(colour, Rect(box.x, box.y, filled, box.height))
 
     def _column(self, box: Rect, share: float, colour: Colour) -> None:
         """Draw a vertical bar that fills a share of its box from below."""
         filled = round(box.height * share)
-        self._rect(box, RULE)
-        self._rect(Rect(box.x, box.bottom - filled, box.width, filled), colour)
+        self.surface.fill(RULE, box)
+        self.surface.fill(colour, Rect(box.x, box.bottom - filled, box.width, filled))
 
     def _text(self, text: str, x: float, y: float, colour: Colour = INK, **layout: Any) -> Rect:
         """Draw text and return its box.
