@@ -60,8 +60,14 @@ def fill_uniforms(out, count, key, episode, step, purpose):  # type: ignore[no-u
         words = philox(
             np.uint64(block), np.uint64(step), np.uint64(episode), np.uint64(purpose), np.uint64(key)
         )
-        for i in range(min(4, count - 4 * block)):
-            out[4 * block + i] = np.float64(words[i]) * _TO_UNIT
+        first = 4 * block
+        out[first] = np.float64(words[0]) * _TO_UNIT
+        if first + 1 < count:
+            out[first + 1] = np.float64(words[1]) * _TO_UNIT
+        if first + 2 < count:
+            out[first + 2] = np.float64(words[2]) * _TO_UNIT
+        if first + 3 < count:
+            out[first + 3] = np.float64(words[3]) * _TO_UNIT
 
 
 def roberts_steps(dimensions: int) -> NDArray[np.float64]:

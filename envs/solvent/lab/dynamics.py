@@ -253,7 +253,7 @@ def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def
 @inlined
 def end_of_episode(lab, tables):  # type: ignore[no-untyped-def]
     """Return the reason for which the episode is over, or 0. New wells may come with another project."""
-    if lab.heartbeat + career.beats_left(lab, tables) >= tables.horizon:
+    if not tables.career.enabled or lab.heartbeat + career.beats_left(lab, tables) >= tables.horizon:
         if debt.is_bankrupt(lab, tables):
             return BANKRUPT
         if not anything_can_execute(lab, tables):
