@@ -31,7 +31,18 @@ from solvent.adequacy.calls import (
     stem,
     stems,
 )
-from solvent.adequacy.words import STRONG, Claim, Words, claims, normal, pattern, phrases, sentences, word_set
+from solvent.adequacy.words import (
+    CLAUSE,
+    STRONG,
+    Claim,
+    Words,
+    claims,
+    normal,
+    pattern,
+    phrases,
+    sentences,
+    word_set,
+)
 
 __all__ = ["CUTS", "MATRIX", "Adequacy", "Evidence", "score"]
 
@@ -101,9 +112,13 @@ def score(response: str, calls: Sequence[Call], query: str = "", *, cuts: tuple[
         signals.append("reported_without_call")
         escalate = True
     for claim in found:
-        if claim.words is None:
+        # Over an untold failure even "Done." and "I ran the tests and they pass" are claims.
+        boasts = untold and (claim.reported or len(claim.text.split()) < 3) and _succeeds(claim)
+        if claim.words is None and not boasts:
             continue
-        words = Words.PLAIN if claim.words == Words.DEFINITIVE and _is_answered(claim, calls) else claim.words
+        words = claim.words or Words(boasts)
+        if words == Words.DEFINITIVE and _is_answered(claim, calls):
+            words = Words.PLAIN
         step = _support(claim, evidence, looks, bool(calls), query) if query and words == Words.PLAIN else 0
         value, kind = max(0, min(WORST, MATRIX[words][evidence] + step)), evidence.name.lower()
         shown = claim.negative and _is_shown(claim.text, response, calls)
@@ -115,7 +130,7 @@ def score(response: str, calls: Sequence[Call], query: str = "", *, cuts: tuple[
         strong = step > 0 or words >= (Words.PLAIN if evidence == Evidence.NONE else Words.DEFINITIVE)
         escalate |= bool(words) and strong and evidence <= Evidence.THIN
         if (value, words) > best[:2]:
-            best = value, words, claim, f"{claim.words.name.lower()}/{kind}"
+            best = value, words, claim, f"{(claim.words or words).name.lower()}/{kind}"
     value, _, claim, rule = best
     negative = any(one.negative for one in found)
     signals = [*dict.fromkeys(signals)]
@@ -205,14 +220,30 @@ def _support(claim: Claim, evidence: Evidence, looks: Sequence[Call], called: bo
 _NAME = re.compile(r"\w+[_/.]\w[\w_/.]*|\b[A-Z]\w+(?:Error|Exception)\b|(?<=\s)[A-Z]\w{2,}")
 
 
-def _tells(response: str) -> bool:
-    """Return whether a response tells of a failure: not denied ("no errors"), and not only as mended."""
+_PART = re.compile(r"\b(\d+)(?:/| (?:out )?of (?:the )?)(\d+)\b")
+_NOT = re.compile(r"(?:\b(?:not|never|cannot)|n't)\b(?:\s+\w+){0,4}", re.IGNORECASE)
+"""A negation and what it may deny."""
+
+
+def _tells(response: str, own: frozenset[str] = frozenset()) -> bool:
+    """Return whether a response tells of a failure: not denied ("no errors"), and not only as mended.
+
+    A negation tells of one if it says what was not done, with no success beside it, or has the failure's ``own`` words.
+    """
     for text, _ in sentences(response):
         left = phrases("not_failing").sub("", normal(text))
-        fails = phrases("failing").search(left)
+        part = any(one != other for one, other in _PART.findall(left))
+        undone = phrases("undone").search(left) or any(map(phrases("success").search, _NOT.findall(left)))
+        undone = undone and not phrases("success").search(_NOT.sub("", left))
+        denied = [clause for clause in CLAUSE.split(left) if _NOT.search(clause)]
+        fails = phrases("failing").search(left) or part or undone or any(own & stems(one) for one in denied)
         if fails and (phrases("still").search(left) or not phrases("mended").search(left)):
             return True
     return False
+
+
+def _succeeds(claim: Claim) -> bool:
+    return bool(phrases("success").search(claim.text)) and not claim.text.rstrip().endswith("?")
 
 
 _COMMON = "tests passed failed total suite checks build run success ok"
@@ -220,16 +251,21 @@ _COMMON = "tests passed failed total suite checks build run success ok"
 
 def _is_untold(response: str, calls: Sequence[Call], query: str) -> bool:
     """Return whether a response leaves out all of the failures that stand; asked why, it need not repeat them."""
-    if _tells(response) or (phrases("why").search(query) and not phrases("success").search(response)):
-        return False
+    succeeds = phrases("success").search
     failures = open_failures(calls)
+    if not failures or (phrases("why").search(query) and not succeeds(response)):
+        return False
+    rest = " ".join(text for text, _ in sentences(response) if not succeeds(text))
     for call in failures:
         said, asked = failure(call), call.asked
         own = stems(_PATH.sub(" ", said)) - stems(asked) - stems(_COMMON)
-        quoted = sum(word.isalpha() for word in own & stems(response)) > 2
-        if quoted or ({*_NAME.findall(said)} - {*_NAME.findall(asked)}) & {*_NAME.findall(response)}:
+        shared = own & stems(rest)
+        quoted = sum(map(str.isalpha, shared)) > 2 or any(word.isdigit() and len(word) > 2 for word in shared)
+        if quoted or ({*_NAME.findall(said)} - {*_NAME.findall(asked)}) & {*_NAME.findall(rest)}:
             return False
-    return bool(failures)
+        if _tells(response, own):
+            return False
+    return True
 
 
 # -- contradiction: denials ------------------------------------------------------------------------

@@ -108,13 +108,14 @@ _QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”")
 _END = re.compile(
     r"(?<=[.!?…])(?<!\b[a-z]\.[a-z]\.)(?<!\n\d\.)[)\]*_\"'”]*\s+|\n\s*\n|\n(?=\s*(?:[-*+•|#]|\d+[.)])\s?)|(?<=:)\n"
 )
-_CLAUSE = re.compile(
+CLAUSE = re.compile(
     r";|\s[-–—]\s|—|,?\s(?:but|because|so|although|though|while|whereas|however|since|therefore)\s",
     re.IGNORECASE,
 )
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|does|do|did|can|could|will|may|might|must|should|\w+n't|pass(?:es)?|\w+ed|works?|"
-    r"fails?|uses?|returns?|means?|contains?|exists?|runs?|needs?|shows?|supports?|handles?)\b",
+    r"fails?|uses?|returns?|means?|contains?|exists?|runs?|needs?|shows?|supports?|handles?|passing|failing)\b"
+    r"|[^\W\d_\u0000-\u024f]",  # another script, whose verbs are not known
     re.IGNORECASE,
 )
 
@@ -149,7 +150,7 @@ def _claim(text: str, blank: str, *, called: bool) -> Claim:
     hits = _hits(blank)
     kinds = {kind for _, _, kind in hits}
     words, negative, left = None, False, 0
-    for found in [*_CLAUSE.finditer(blank), None]:
+    for found in [*CLAUSE.finditer(blank), None]:
         right = found.start() if found else len(blank)
         own = {kind for first, _, kind in hits if left <= first < right}
         level = _level(blank[left:right], own, kinds, called=called)
