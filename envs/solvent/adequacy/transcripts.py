@@ -526,15 +526,13 @@ class _Reader:
     def assistant(self, track: _Track, blocks: list[Any], item: Mapping[str, Any]) -> None:
         more = _table(item.get("additional_kwargs"))
         given = _first(item, ("tool_calls", "toolCalls")) or _first(more, ("tool_calls", "function_call"))
-        if not any(
-            _is("call", _kind(_table(block))[0]) for block in blocks
-        ):  # AI SDK; newer ones have parts too
-            made = filter(None, map(_table, _list(item.get("toolInvocations"))))
-            blocks = [*({"type": "tool_call", **one} for one in made), *blocks]
+        in_parts = any(_is("call", _kind(_table(block))[0]) for block in blocks)
+        made = [] if in_parts else _list(item.get("toolInvocations"))  # AI SDK; newer ones have both
+        blocks = [*({"type": "tool_call", **one} for one in map(_table, made) if one), *blocks]
         calls = [*given] if isinstance(given, list) else [given] if given else []
         calls += filter(None, [item.get("function_call")])
-        known = {key for key, value in item.items() if key in _FIELDS["calls"] or isinstance(value, str)}
-        self.other_keys({key: value for key, value in item.items() if key not in known})
+        tables = {key: value for key, value in item.items() if not isinstance(value, str)}
+        self.other_keys({key: value for key, value in tables.items() if key not in _FIELDS["calls"]})
         track.now.in_text, track.now.command = [], ""
         for block in [*blocks, *filter(None, [item.get("refusal")])]:
             text = _said(block)
