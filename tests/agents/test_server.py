@@ -104,8 +104,9 @@ def honest_returns(level, seeds):
 @pytest.mark.slow
 @pytest.mark.parametrize("level", ["Debt", "Lab"])
 def test_the_honest_script_scores_over_http_what_it_scores_without(level):
+    right = honest_returns(level, SEEDS)  # first: a client that compiles in its session loses the connection
     with served("--env", f"Solvent/{level}-v0") as (url, _):
-        assert scores(functools.partial(over_http, url), level, SEEDS) == honest_returns(level, SEEDS)
+        assert scores(functools.partial(over_http, url), level, SEEDS) == right
 
 
 SALT = "pepper"
@@ -118,7 +119,7 @@ def tiny():
 
 
 def test_a_salt_makes_other_seeds_and_sessions_beside_each_other_do_not_mix(tiny):
-    found = {}
+    right, found = honest_returns("Tiny", [salted(SALT, seed) for seed in SEEDS]), {}
 
     async def one(seed):
         async with tiny[0]() as session:
@@ -131,8 +132,7 @@ def test_a_salt_makes_other_seeds_and_sessions_beside_each_other_do_not_mix(tiny
                 group.start_soon(one, seed)
 
     anyio.run(beside)
-    seeds = [salted(SALT, seed) for seed in SEEDS]
-    assert [found[seed] for seed in SEEDS] == honest_returns("Tiny", seeds)
+    assert [found[seed] for seed in SEEDS] == right
 
 
 def test_tools_have_the_vocabulary_and_the_prompt_is_offered_twice():
