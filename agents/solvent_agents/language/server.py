@@ -35,7 +35,7 @@ from solvent_agents.language.desk import MOST_TURNS, Desk, refusal
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
 
-__all__ = ["MOST_BYTES", "lab_server", "listen", "serve_http", "serve_stdio", "warm_up"]
+__all__ = ["MOST_BYTES", "address_of", "lab_server", "listen", "serve_http", "serve_stdio", "warm_up"]
 
 MOST_BYTES = 65_536
 """Bytes of a request over HTTP; a call takes some 200."""
@@ -143,6 +143,12 @@ def listen(host: str, port: int) -> socket.socket:
         raise ValueError(f"can't listen on {host}, port {port} ({error}); allowed: {allowed}") from None
 
 
+def address_of(listening: socket.socket) -> str:
+    """Return the address of a socket as URLs have it, ``HOST:PORT`` or ``[HOST]:PORT``."""
+    host, port = listening.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def serve_stdio(server: Server[Any]) -> None:
     """Serve one session over stdin and stdout, until the client leaves."""
 
@@ -163,7 +169,7 @@ def serve_http(server: Server[Any], listening: socket.socket) -> None:
     # Accepted connections inherit it. An answer of two packets would wait 40 ms for the client's acknowledgement.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     host, port = listening.getsockname()[:2]
-    names = [f"{name}:{port}" for name in ("localhost", "127.0.0.1", host, f"[{host}]")]
+    names = [f"localhost:{port}", f"127.0.0.1:{port}", address_of(listening)]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=ipaddress.ip_address(host).is_loopback,
         allowed_hosts=names,

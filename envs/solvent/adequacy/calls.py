@@ -128,6 +128,11 @@ class _Command(NamedTuple):
     program: str
     targets: tuple[str, ...]
 
+    @property
+    def is_check(self) -> bool:
+        """Whether it checks something: runs tests, lints, builds."""
+        return bool(pattern("check").search(self.program))
+
 
 def is_search(call: Call) -> bool:
     """Return whether a call looks for something, so that an empty answer says that it isn't there."""
@@ -156,10 +161,10 @@ def is_broad(call: Call) -> bool:
 
 
 def is_full_check(call: Call) -> bool:
-    """Return whether a call checks everything, as a run of all tests does, and not a file or a case of them."""
-    narrow = pattern("narrow").search(call.command)
-    checks = [one for one in _commands(call) if pattern("check").search(one.program)]
-    return not narrow and any(not re.search(r"\w[/.]\w", " ".join(one.targets)) for one in checks)
+    """Return whether a call is a full check, such as a run of the whole test suite."""
+    checks = [one for one in _commands(call) if one.is_check]
+    whole = any(not re.search(r"\w[/.]\w", " ".join(one.targets)) for one in checks)
+    return whole and not pattern("narrow").search(call.command)
 
 
 def _commands(call: Call) -> list[_Command]:
@@ -233,7 +238,7 @@ def open_failures(calls: Sequence[Call]) -> list[Call]:
             continue
         commands = _commands(call)
         if failed(call):
-            checks = [one for one in commands if pattern("check").search(one.program)]
+            checks = [one for one in commands if one.is_check]
             standing += [(call, one) for one in checks or commands[-1:]]
         else:
             standing = [one for one in standing if not any(_settles(command, *one) for command in commands)]
@@ -243,7 +248,7 @@ def open_failures(calls: Sequence[Call]) -> list[Call]:
 def _settles(later: _Command, call: Call, command: _Command) -> bool:
     """Return whether a command that succeeded settles one that failed in ``call``."""
     same = later.program == command.program
-    if pattern("check").search(command.program):  # a narrower check settles what the failed one named
+    if command.is_check:  # a narrower check settles what the failed one named
         return same and (not later.targets or any(one in call.asked + call.result for one in later.targets))
     # What names the same thing may have done the job of an attempt another way.
     common = {target for target in command.targets if len(target) > 2} & set(later.targets)

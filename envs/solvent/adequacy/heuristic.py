@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from solvent.adequacy.calls import (
@@ -116,9 +116,8 @@ def score(response: str, calls: Sequence[Call], query: str = "", *, cuts: tuple[
         boasts = untold and (claim.reported or len(claim.text.split()) < 3) and _succeeds(claim)
         if claim.words is None and not boasts:
             continue
-        words = claim.words or Words(boasts)
-        if words == Words.DEFINITIVE and _is_answered(claim, calls):
-            words = Words.PLAIN
+        said = claim.words or Words(boasts)
+        words = Words.PLAIN if said == Words.DEFINITIVE and _is_answered(claim, calls) else said
         step = _support(claim, evidence, looks, bool(calls), query) if query and words == Words.PLAIN else 0
         value, kind = max(0, min(WORST, MATRIX[words][evidence] + step)), evidence.name.lower()
         shown = claim.negative and _is_shown(claim.text, response, calls)
@@ -130,7 +129,7 @@ def score(response: str, calls: Sequence[Call], query: str = "", *, cuts: tuple[
         strong = step > 0 or words >= (Words.PLAIN if evidence == Evidence.NONE else Words.DEFINITIVE)
         escalate |= bool(words) and strong and evidence <= Evidence.THIN
         if (value, words) > best[:2]:
-            best = value, words, claim, f"{(claim.words or words).name.lower()}/{kind}"
+            best = value, words, claim, f"{said.name.lower()}/{kind}"
     value, _, claim, rule = best
     negative = any(one.negative for one in found)
     signals = [*dict.fromkeys(signals)]
@@ -225,10 +224,11 @@ _NOT = re.compile(r"(?:\b(?:not|never|cannot)|n't)\b(?:\s+\w+){0,4}", re.IGNOREC
 """A negation and what it may deny."""
 
 
-def _tells(response: str, own: frozenset[str] = frozenset()) -> bool:
+def _tells(response: str, own: Set[str] = frozenset()) -> bool:
     """Return whether a response tells of a failure: not denied ("no errors"), and not only as mended.
 
-    A negation tells of one if it says what was not done, with no success beside it, or has the failure's ``own`` words.
+    A negation tells of one if it shares words with the failures (``own``), or if it says what was not done and the
+    sentence claims no success.
     """
     for text, _ in sentences(response):
         left = phrases("not_failing").sub("", normal(text))
@@ -256,6 +256,7 @@ def _is_untold(response: str, calls: Sequence[Call], query: str) -> bool:
     if not failures or (phrases("why").search(query) and not succeeds(response)):
         return False
     rest = " ".join(text for text, _ in sentences(response) if not succeeds(text))
+    words: set[str] = set()
     for call in failures:
         said, asked = failure(call), call.asked
         own = stems(_PATH.sub(" ", said)) - stems(asked) - stems(_COMMON)
@@ -263,9 +264,8 @@ def _is_untold(response: str, calls: Sequence[Call], query: str) -> bool:
         quoted = sum(map(str.isalpha, shared)) > 2 or any(word.isdigit() and len(word) > 2 for word in shared)
         if quoted or ({*_NAME.findall(said)} - {*_NAME.findall(asked)}) & {*_NAME.findall(rest)}:
             return False
-        if _tells(response, own):
-            return False
-    return True
+        words |= own
+    return not _tells(response, words)
 
 
 # -- contradiction: denials ------------------------------------------------------------------------
@@ -290,7 +290,7 @@ def _is_bare(phrase: str) -> bool:
 
 def _is_answered(claim: Claim, calls: Sequence[Call]) -> bool:
     """Return whether a call itself says what a claim says: a count of 0, its words, or that the thing isn't there."""
-    if claim.words == Words.DEFINITIVE and _all_pass(claim, calls):
+    if _all_pass(claim, calls):
         return True
     sweeping = bool(phrases("universal").search(claim.text))
     if (sweeping or claim.negative) and any(re.fullmatch(r"\W*0\W*", call.result) for call in calls):
@@ -310,7 +310,7 @@ def _is_answered(claim: Claim, calls: Sequence[Call]) -> bool:
 
 
 def _all_pass(claim: Claim, calls: Sequence[Call]) -> bool:
-    """Return whether a claim says that all checks pass and no more, as a check of everything did after all edits."""
+    """Return whether a claim only says that all checks pass, and the last full check after all edits passed."""
     rest = pattern("all_pass").sub("", claim.text)
     if rest == claim.text or any(phrases(kind).search(rest) for kind in STRONG):
         return False

@@ -381,10 +381,11 @@ class _Reader:
         self.counts[what] += 1
         self.track.now.unread += _is("evidence", looks)
 
-    def other_keys(self, table: Mapping[str, Any]) -> None:
-        """Count the keys of a response or a message that are not known and look like calls."""
-        for key, value in table.items():
-            if value and isinstance(value, list | dict | str) and _is("evidence", key):
+    def other_keys(self, table: Mapping[str, Any], known: str) -> None:
+        """Count the keys of a response or a message that look like calls and are not among the ``known`` fields."""
+        likely = [key for key in table if key not in _FIELDS[known] and _is("evidence", key)]
+        for key in likely:
+            if table[key] and isinstance(table[key], list | dict | str):
                 self.unread(f"keys not read: {key[:60]!r}", key)
 
     # -- lines
@@ -409,7 +410,7 @@ class _Reader:
         inner = _Reader(self.session)
         for message in (*_list(value.get("messages")), calls):
             inner.read(number, message)
-        inner.other_keys({key: table for key, table in value.items() if key not in _FIELDS["own"]})
+        inner.other_keys(value, "own")
         self.counts += inner.counts
         last = inner.reading().last or Turn("", "", "")
         key = _text(value.get("id"))[:400] or f"{self.session}:{number}"
@@ -531,8 +532,7 @@ class _Reader:
         blocks = [*({"type": "tool_call", **one} for one in map(_table, made) if one), *blocks]
         calls = [*given] if isinstance(given, list) else [given] if given else []
         calls += filter(None, [item.get("function_call")])
-        tables = {key: value for key, value in item.items() if not isinstance(value, str)}
-        self.other_keys({key: value for key, value in tables.items() if key not in _FIELDS["calls"]})
+        self.other_keys({key: value for key, value in item.items() if not isinstance(value, str)}, "calls")
         track.now.in_text, track.now.command = [], ""
         for block in [*blocks, *filter(None, [item.get("refusal")])]:
             text = _said(block)

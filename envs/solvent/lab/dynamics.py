@@ -19,7 +19,7 @@ from solvent.lab.mechanisms import assay, belief, career, debt, energy, gate, pr
 from solvent.lab.verbs import PROPOSE, PUBLISH_PUBLIC, REFLECT, REST
 
 NOT_REFUSED = debt.NOT_REFUSED
-# Plain integers, as those of the verbs.
+# Plain integers, like those of the verbs.
 RESTED, CALIBRATED, EXPLORED = int(Event.RESTED), int(Event.CALIBRATED), int(Event.EXPLORED)
 REJECTED, REFLECTED, NOT_EXECUTED = int(Event.REJECTED), int(Event.REFLECTED), int(Event.NOT_EXECUTED)
 FREE, ALREADY_PUBLISHED = int(Obstacle.NONE), int(Obstacle.ALREADY_PUBLISHED)

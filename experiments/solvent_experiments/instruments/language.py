@@ -72,7 +72,14 @@ def serve(
 
     - `solvent tools "solvent serve"`  the tools and their prices
     """
-    from solvent_agents.language.server import lab_server, listen, serve_http, serve_stdio, warm_up
+    from solvent_agents.language.server import (
+        address_of,
+        lab_server,
+        listen,
+        serve_http,
+        serve_stdio,
+        warm_up,
+    )
     from solvent_experiments.config import environment_params
 
     environment_params(env)
@@ -84,8 +91,7 @@ def serve(
         serve_stdio(server)
         return
     warm_up(env)
-    address, bound = listening.getsockname()[:2]
-    url = f"http://[{address}]:{bound}/mcp" if ":" in address else f"http://{address}:{bound}/mcp"
+    url = f"http://{address_of(listening)}/mcp"
     say(f"{env} is served at {url}; Ctrl-C ends it. Next: `solvent tools {url}`")
     sys.stdout.flush()
     serve_http(server, listening)
