@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from solvent import LabVectorEnv
-from solvent.lab import dynamics
-from solvent.lab.batch import begin_labs
-from solvent.lab.compiled import ContentCacheFile
+from solvent.lab.batch import begin_labs, show_labs, step_labs
 from solvent.lab.dynamics import begin_episode
-from solvent.lab.mechanisms import assay, belief, career, debt, energy, gate, proposals, publication
+from solvent.lab.jit import ContentCacheFile, _Linked, called_rules, rule
+from solvent_agents.planning import search
 
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled")
@@ -76,18 +75,25 @@ def test_edited_rule_with_an_older_time_runs(played, tmp_path):
     assert wells[1] == wells[0] - 1
 
 
-def test_cache_that_can_not_be_written_is_one_warning(tmp_path):
-    rule = "from solvent.lab.mechanisms.energy import within_hours\nprint(bool(within_hours(23, 22, 7)))\n"
-    nowhere = "import numba.core.caching as c\nfor kind in (c.CacheImpl, c.CompileResultCacheImpl):\n"
-    nowhere += "    kind._locator_classes = []\n"
-    full = (
-        "import errno, numba.core.caching as c\ndef full(*_): raise OSError(errno.ENOSPC, 'No space left')\n"
-    )
-    full += "c.IndexDataCacheFile._save_data = full\n"
-    for broken, reason in ((nowhere, "no locator available"), (full, "No space left")):
-        run = play(code=broken + rule, NUMBA_CACHE_DIR=str(tmp_path))
-        assert run.stdout == "True\n"
-        assert run.stderr.count("compiled code is not cached") == run.stderr.count(reason) == 1
+NOWHERE = """
+import numba.core.caching as c
+for kind in (c.CacheImpl, c.CompileResultCacheImpl):
+    kind._locator_classes = []
+"""
+FULL = """
+import errno, numba.core.caching as c
+def full(*_): raise OSError(errno.ENOSPC, "No space left")
+c.IndexDataCacheFile._save_data = full
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("broken", "reason"), [(NOWHERE, "no locator available"), (FULL, "No space left")])
+def test_cache_that_can_not_be_written_is_one_warning(broken, reason, played, tmp_path):
+    _, first = played
+    run = play(code=broken + PLAY, NUMBA_CACHE_DIR=str(tmp_path))
+    assert run.stdout == first.stdout
+    assert run.stderr.count("compiled code is not cached") == run.stderr.count(reason) == 1
 
 
 # -- two processes, two levels, one cache ----------------------------------------------------------
@@ -112,40 +118,44 @@ def test_code_of_other_sources_is_dropped(tmp_path):
     assert ContentCacheFile(str(tmp_path), "step-1.py311", "new").load("debt") == "new"
 
 
-def test_every_compiled_function_is_cached_so():
-    modules = (dynamics, assay, belief, career, debt, energy, gate, proposals, publication)
-    found = [value.whole for each in modules for value in vars(each).values() if hasattr(value, "whole")]
-    assert len(found) > 75
-    assert all(isinstance(value._cache._cache_file, ContentCacheFile) for value in found)
+@pytest.mark.parametrize("loop", [begin_labs, show_labs, step_labs, search.plan_actions])
+def test_every_loop_is_cached_by_content(loop):
+    assert isinstance(loop._machine_code._cache._cache_file, ContentCacheFile)
 
 
-def test_only_what_python_calls_is_translated():
-    """The rules of a step are linked into it and nowhere translated by themselves."""
+def test_rules_of_a_step_are_not_translated_by_themselves():
     LabVectorEnv(2, preset="tiny").reset(seed=0)
-    assert begin_labs.whole.overloads
-    assert not begin_episode.whole.overloads
+    assert begin_labs._machine_code.overloads
+    (code,) = rule(begin_episode).overloads.values()
+    assert isinstance(code.library, _Linked)
 
 
-def test_forked_child_steps_while_the_parent_compiles():
+def test_rules_taken_from_a_module_are_found():
+    from solvent.lab import dynamics
+    from solvent.lab.mechanisms import debt
+
+    assert debt.refuse in set(called_rules(dynamics.advance))
+
+
+def test_fork_waits_for_a_compilation_in_another_thread():
     code = """
-import os, threading
+import os, threading, time
 from numba.core.compiler_lock import global_compiler_lock
 from solvent import LabEnv
 env = LabEnv()
 env.reset(seed=0)
-holding, done = threading.Event(), threading.Event()
+holding = threading.Event()
 def hold():
     with global_compiler_lock:
         holding.set()
-        done.wait(60)
-threading.Thread(target=hold, daemon=True).start()
-holding.wait()
+        time.sleep(0.2)
+threading.Thread(target=hold).start()
+holding.wait(60)
 child = os.fork()
 if child == 0:
     env.step(0)
     os._exit(7)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-done.set()
 """
     run = play(code=code, NUMBA_CACHE_DIR=os.environ["NUMBA_CACHE_DIR"])
     assert run.stdout.strip() == "7", run.stderr

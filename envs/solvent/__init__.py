@@ -16,7 +16,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from solvent.lab.registration import ENVIRONMENTS, register_all
+from solvent.lab.registration import ENVIRONMENTS, register_all, register_with_gymnasium
 
 if TYPE_CHECKING:
     from solvent.debt import EpistemicController, RefusalEvent, append_refusals_jsonl, read_refusals_jsonl
@@ -67,4 +67,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-register_all()
+register_with_gymnasium()

@@ -140,7 +140,7 @@ def expansion(params: LabParams, labs: int) -> Expansion:
 
 
 @compiled
-def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
+def expand(labs, weights, rows, held, out):
     """Write every outcome of every action in ``labs`` into ``out``; return how many there are.
 
     Args:
@@ -202,8 +202,7 @@ def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
     return count
 
 
-@compiled
-def weigh(weights, rows, shown, tables, posterior):  # type: ignore[no-untyped-def]
+def weigh(weights, rows, shown, tables, posterior):
     """Return the probability of an outcome and the likeliest hypothesis behind it.
 
     ``shown`` is ``(verb, compound, bins, asserted, right)``: the bins of its readouts, the class that a published
@@ -230,8 +229,7 @@ def weigh(weights, rows, shown, tables, posterior):  # type: ignore[no-untyped-d
     return total, likeliest
 
 
-@compiled
-def force(uniforms, row, shown, tables):  # type: ignore[no-untyped-def]
+def force(uniforms, row, shown, tables):
     """Write the middle of the uniforms that make the readouts fall into the bins of ``shown`` (``weigh``)."""
     verb, compound, bins = shown[0], shown[1], shown[2]
     for r in range(uniforms.shape[0]):
@@ -245,8 +243,7 @@ def force(uniforms, row, shown, tables):  # type: ignore[no-untyped-def]
         uniforms[r] = 0.5 * (below + cumulative[bins[r]])
 
 
-@compiled
-def settle_belief(posterior, chance, new_lot, n_states):  # type: ignore[no-untyped-def]
+def settle_belief(posterior, chance, new_lot, n_states):
     """Normalise the referee's belief; in a new lot the instrument is uniform again."""
     posterior /= chance
     if new_lot:

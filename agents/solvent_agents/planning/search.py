@@ -41,7 +41,7 @@ WORTHLESS = -0.5
 
 
 @compiled
-def plan_actions(labs, keys, game, limits, records, actions):  # type: ignore[no-untyped-def]
+def plan_actions(labs, keys, game, limits, records, actions):
     """Plan in each lab that has not ended, and write what to do into ``actions``.
 
     Args:
@@ -78,8 +78,7 @@ def plan_actions(labs, keys, game, limits, records, actions):  # type: ignore[no
             actions[i] = plan(labs[i], effort, margin, rules, (board, clouds, scratch))
 
 
-@compiled
-def plan(lab, effort, margin, rules, desk):  # type: ignore[no-untyped-def]
+def plan(lab, effort, margin, rules, desk):
     """Return the action of one lab. ``desk`` is the board of candidates, the worlds with their keys, and scratch."""
     tables, book = rules
     board, clouds, _ = desk
@@ -104,8 +103,7 @@ def plan(lab, effort, margin, rules, desk):  # type: ignore[no-untyped-def]
     return candidates[winner] if is_better(values[winner], values[0], budget, margin) else usual
 
 
-@compiled
-def narrow(alive, budget, most, rules, desk):  # type: ignore[no-untyped-def]
+def narrow(alive, budget, most, rules, desk):
     """Halve the candidates ``alive``, from ``budget`` worlds each to ``most``; the best comes first.
 
     Returns how many worlds the last ones met.
@@ -123,8 +121,7 @@ def narrow(alive, budget, most, rules, desk):  # type: ignore[no-untyped-def]
         budget *= 2
 
 
-@compiled
-def is_better(values, usual, n, margin):  # type: ignore[no-untyped-def]
+def is_better(values, usual, n, margin):
     """Return whether the first ``n`` values beat the usual ones by ``margin`` standard errors."""
     total, squares = 0.0, 0.0
     for w in range(n):
@@ -136,8 +133,7 @@ def is_better(values, usual, n, margin):  # type: ignore[no-untyped-def]
     return mean > margin * math.sqrt(spread / n) and mean > 0.0
 
 
-@compiled
-def sort_by_mean(alive, left, means):  # type: ignore[no-untyped-def]
+def sort_by_mean(alive, left, means):
     """Sort the first ``left`` candidates, best first, stably."""
     for a in range(1, left):
         c = alive[a]
@@ -148,8 +144,7 @@ def sort_by_mean(alive, left, means):  # type: ignore[no-untyped-def]
         alive[b] = c
 
 
-@compiled
-def halved(alive, left):  # type: ignore[no-untyped-def]
+def halved(alive, left):
     """Keep the better half, and among it candidate 0; return how many there are."""
     kept = min(left, max(2, (left + 1) // 2))
     for a in range(kept):
@@ -159,8 +154,7 @@ def halved(alive, left):  # type: ignore[no-untyped-def]
     return kept + 1
 
 
-@compiled
-def draw_world(lab, key, w, rules, strides, worlds):  # type: ignore[no-untyped-def]
+def draw_world(lab, key, w, rules, strides, worlds):
     """Draw the world ``w`` of this decision into ``worlds`` and return the key of its luck.
 
     The worlds' classes cover the belief evenly: a low-discrepancy sequence with a random shift.
@@ -180,8 +174,7 @@ def draw_world(lab, key, w, rules, strides, worlds):  # type: ignore[no-untyped-
     return own
 
 
-@compiled
-def play_out(c, budget, rules, desk):  # type: ignore[no-untyped-def]
+def play_out(c, budget, rules, desk):
     """Play candidate ``c`` out in those of the first ``budget`` worlds that it has not met."""
     tables, book = rules
     (candidates, played, _, values), (worlds, world_keys), scratch = desk
@@ -202,8 +195,7 @@ def play_out(c, budget, rules, desk):  # type: ignore[no-untyped-def]
 # -- candidates ----------------------------------------------------------------------------------
 
 
-@compiled
-def list_candidates(lab, usual, mask, effort, rules, candidates):  # type: ignore[no-untyped-def]
+def list_candidates(lab, usual, mask, effort, rules, candidates):
     """Write the actions worth trying, the usual one first; return how many. The mask admits all of them."""
     tables = rules[0]
     candidates[0] = usual
@@ -215,8 +207,7 @@ def list_candidates(lab, usual, mask, effort, rules, candidates):  # type: ignor
     return add_plates(lab, mask, effort[1], rules, candidates, n)
 
 
-@compiled
-def add(action, mask, candidates, n):  # type: ignore[no-untyped-def]
+def add(action, mask, candidates, n):
     """Add an action that would execute and is not among the candidates yet."""
     if mask[action] == 0:
         return n
@@ -227,8 +218,7 @@ def add(action, mask, candidates, n):  # type: ignore[no-untyped-def]
     return n + 1
 
 
-@compiled
-def add_findings(lab, mask, most, rules, candidates, n):  # type: ignore[no-untyped-def]
+def add_findings(lab, mask, most, rules, candidates, n):
     """Add the findings worth most, each at its best confidence."""
     tables, book = rules
     n_compounds = lab.published.shape[0]
@@ -245,8 +235,7 @@ def add_findings(lab, mask, most, rules, candidates, n):  # type: ignore[no-unty
     return n
 
 
-@compiled
-def add_plates(lab, mask, most, rules, candidates, n):  # type: ignore[no-untyped-def]
+def add_plates(lab, mask, most, rules, candidates, n):
     """Add every plate of the compounds that gain most by one; of untouched compounds only the first."""
     tables, book = rules
     n_compounds = lab.published.shape[0]
@@ -269,8 +258,7 @@ def add_plates(lab, mask, most, rules, candidates, n):  # type: ignore[no-untype
     return n
 
 
-@compiled
-def add_variants(action, mask, rules, candidates, n):  # type: ignore[no-untyped-def]
+def add_variants(action, mask, rules, candidates, n):
     """Add a plate's other claims, two below and two above, or a finding's other confidences; return how many in all."""
     tables, book = rules
     verb, m = tables.verb[action], tables.compound[action]

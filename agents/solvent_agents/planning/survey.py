@@ -31,13 +31,12 @@ from solvent.lab.actions import offered_verbs
 from solvent.lab.batch import LabBatch, held_tables
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fill_uniforms
-from solvent.lab.dynamics import decide
+from solvent.lab.dynamics import advance, decide
 from solvent.lab.mechanisms.publication import log_score
 from solvent.lab.params import LabParams
 from solvent.lab.state import step_dtype
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import Verb
-from solvent_agents.planning.worlds import advance_once
 
 __all__ = ["PEAK_BINS", "Survey", "best_claims", "instrument_bin", "pair_bin", "qualities", "survey"]
 
@@ -179,7 +178,7 @@ def best_claims(found: Survey, licence_worth: float, debt_worth: float) -> Ints:
 
 
 @compiled
-def _run_plates(labs, held, verbs, scales, scratch, rows):  # type: ignore[no-untyped-def]
+def _run_plates(labs, held, verbs, scales, scratch, rows):
     """Run one plate per heartbeat in every lab, always with a full budget, and write its result into ``rows``."""
     quality, right, wrong = scales
     uniforms, steps, row, evidence = scratch
@@ -210,7 +209,7 @@ def _run_plates(labs, held, verbs, scales, scratch, rows):  # type: ignore[no-un
                 before = best_score(lab, compound, right, wrong)
                 fill_uniforms(uniforms, uniforms.shape[0], lab.key, 0, beat, AT_SURVEY + 1)
                 action = first + max(0, compound) * each
-                advance_once(lab, action, uniforms, tables, steps, (row, evidence))
+                advance(lab, action, uniforms, tables, steps, (row, evidence))
                 step = steps[0]
                 rows[at, 3] = step.gain
                 rows[at, 4] = best_score(lab, compound, right, wrong) - before
@@ -218,20 +217,18 @@ def _run_plates(labs, held, verbs, scales, scratch, rows):  # type: ignore[no-un
                     rows[at, 0] = -1.0
                 if step.closed == 0 and lab.end_reason == 0:
                     rest = tables.first_action[REST]
-                    advance_once(lab, rest, uniforms, tables, steps, (row, evidence))
+                    advance(lab, rest, uniforms, tables, steps, (row, evidence))
             at += 1
 
 
-@compiled
-def peak_bin(lab, compound, named):  # type: ignore[no-untyped-def]
+def peak_bin(lab, compound, named):
     """Return the bin of the most probable class's probability."""
     least = 1.0 / lab.marginal.shape[1]
     above = (lab.marginal[compound, named] - least) / (1.0 - least)
     return min(max(0, int(above * PEAK_BINS)), PEAK_BINS - 1)
 
 
-@compiled
-def pair_bin(lab, compound):  # type: ignore[no-untyped-def]
+def pair_bin(lab, compound):
     """Return the bin of a compound: its two most probable classes and the probability of the first."""
     classes = lab.marginal.shape[1]
     named = lab.named[compound]
@@ -242,8 +239,7 @@ def pair_bin(lab, compound):  # type: ignore[no-untyped-def]
     return (named * classes + second) * PEAK_BINS + peak_bin(lab, compound, named)
 
 
-@compiled
-def instrument_bin(lab, quality, tables):  # type: ignore[no-untyped-def]
+def instrument_bin(lab, quality, tables):
     """Return the bin of the instrument: its expected ``quality``, in [0, 1], and its entropy."""
     good = 0.0
     for n in range(quality.shape[0]):
@@ -254,8 +250,7 @@ def instrument_bin(lab, quality, tables):  # type: ignore[no-untyped-def]
     return min(int(good * QUALITY_BINS), QUALITY_BINS - 1) * ENTROPY_BINS + known
 
 
-@compiled
-def best_score(lab, compound, right, wrong):  # type: ignore[no-untyped-def]
+def best_score(lab, compound, right, wrong):
     """Return the expected score of the best finding on a compound, bits; 0 for none."""
     if compound < 0:
         return 0.0

@@ -22,7 +22,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from solvent.lab.codes import Event
-from solvent.lab.compiled import compiled
 from solvent.lab.draws import fill_uniforms
 from solvent.lab.dynamics import advance
 from solvent.lab.mechanisms.assay import draw_class
@@ -31,7 +30,7 @@ from solvent.lab.params import LabParams
 from solvent.lab.state import lab_dtype
 from solvent.lab.verbs import Verb
 
-__all__ = ["HIDDEN", "advance_in_world", "advance_once", "draw_truth", "without_truth"]
+__all__ = ["HIDDEN", "advance_in_world", "draw_truth", "without_truth"]
 
 HIDDEN = {"key": 0, "episode": 0, "potency": -1, "instrument": -1, "fair": 0, "due_wrong": 0, "wrong": 0}
 """Hidden fields of a record, and what replaces them. Key and episode determine all future draws."""
@@ -59,8 +58,7 @@ def without_truth(labs: NDArray[Any], params: LabParams) -> NDArray[Any]:
     return shown
 
 
-@compiled
-def draw_truth(lab, tables, uniforms):  # type: ignore[no-untyped-def]
+def draw_truth(lab, tables, uniforms):
     """Fill potency, instrument and fair costs from the belief; ``uniforms`` of shape ``(1 + M + V,)``."""
     n_compounds = lab.potency.shape[0]
     instrument = draw_class(lab.instrument_belief, uniforms[0])
@@ -74,8 +72,7 @@ def draw_truth(lab, tables, uniforms):  # type: ignore[no-untyped-def]
             lab.fair[verb] = believed_fair(lab.price[verb], verb, tables, uniforms[1 + n_compounds + verb])
 
 
-@compiled
-def believed_fair(price, verb, tables, uniform):  # type: ignore[no-untyped-def]
+def believed_fair(price, verb, tables, uniform):
     """Return a fair cost given the price: the price itself where it equals its ratings, else a draw around them."""
     rules, base = tables.proposals, tables.base_price[verb]
     if not rules.enabled or tables.mispriceable[verb] == 0 or price == base:
@@ -87,14 +84,7 @@ def believed_fair(price, verb, tables, uniform):  # type: ignore[no-untyped-def]
     return int(min(float(tables.energy.ceiling), max(float(tables.floor[verb]), fair)) + 0.5)
 
 
-@compiled
-def advance_once(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-untyped-def]
-    """``solvent.lab.dynamics.advance``, compiled once for all its callers in this package."""
-    return advance(lab, action, uniforms, tables, steps, scratch)
-
-
-@compiled
-def advance_in_world(lab, action, key, tables, scratch):  # type: ignore[no-untyped-def]
+def advance_in_world(lab, action, key, tables, scratch):
     """Take an action with the luck of the world ``key`` and return the reward, bits, with findings at expectation.
 
     ``scratch`` is ``(uniforms, steps, row, evidence)``: room for the draws, one step record, and what ``advance``
@@ -107,7 +97,7 @@ def advance_in_world(lab, action, key, tables, scratch):  # type: ignore[no-unty
     if verb == PUBLISH_PUBLIC:
         named = lab.named[compound]
         p = lab.marginal[compound, named]
-    reward = advance_once(lab, action, uniforms, tables, steps, (row, evidence))
+    reward = advance(lab, action, uniforms, tables, steps, (row, evidence))
     step = steps[0]
     # Where findings are replicated, the world's truth decides, since debt from a wrong one has consequences.
     if step.event == PUBLISHED and not tables.career.enabled:
@@ -117,8 +107,7 @@ def advance_in_world(lab, action, key, tables, scratch):  # type: ignore[no-unty
     return reward
 
 
-@compiled
-def draw_luck(lab, verb, compound, key, tables, uniforms):  # type: ignore[no-untyped-def]
+def draw_luck(lab, verb, compound, key, tables, uniforms):
     """Draw the uniforms this action can need, as ``dynamics.draw_for_step`` does, at addresses of this world."""
     n_readouts = tables.readouts[verb]
     if compound >= 0 and n_readouts > 0:

@@ -227,8 +227,7 @@ def book_for(params: LabParams, constants: Constants) -> NDArray[Any]:
 # -- what may be done ----------------------------------------------------------------------------
 
 
-@compiled
-def cost_of(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
+def cost_of(lab, verb, compound, tables):
     """Return the verb's cost now, in thousandths of energy; 0 where acting costs none."""
     cost = 0
     if tables.energy.enabled:
@@ -236,14 +235,12 @@ def cost_of(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
     return cost
 
 
-@compiled
-def is_allowed(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
+def is_allowed(lab, verb, compound, tables):
     """Return whether the verb would execute now, on a compound without a finding."""
     return lab.allowed[verb, repeats(lab, verb, compound, tables)] != 0
 
 
-@compiled
-def tries(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
+def tries(lab, verb, compound, tables, book):
     """Return 2 if the script would take the verb now, 1 if it waits for energy, 0 if it doesn't consider it."""
     refusal = lab.refused[verb]
     if refusal != NOT_REFUSED and (book.heeds or refusal != ACTION_BLOCKED):
@@ -257,8 +254,7 @@ def tries(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
 # -- findings ------------------------------------------------------------------------------------
 
 
-@compiled
-def foreseen(lab, compound, q, unlicensed, tables):  # type: ignore[no-untyped-def]
+def foreseen(lab, compound, q, unlicensed, tables):
     """Return whether a finding at confidence ``q`` would be published: accepted, or approved by the reader."""
     if not tables.gate.enabled:
         return True
@@ -271,8 +267,7 @@ def foreseen(lab, compound, q, unlicensed, tables):  # type: ignore[no-untyped-d
     return verdict == ACCEPT or (verdict == REVIEW and unlicensed <= 0.0)
 
 
-@compiled
-def best_finding(lab, compound, tables, book):  # type: ignore[no-untyped-def]
+def best_finding(lab, compound, tables, book):
     """Return the confidence that the script states on a compound and its worth; (0, NEVER) if it publishes nothing."""
     chosen, most = 0, NEVER
     if lab.published[compound] != 0 or lab.experiments[compound] == 0:
@@ -300,21 +295,18 @@ def best_finding(lab, compound, tables, book):  # type: ignore[no-untyped-def]
     return chosen, most
 
 
-@compiled
-def finding(compound, q, tables, book):  # type: ignore[no-untyped-def]
+def finding(compound, q, tables, book):
     """Return the action that publishes a compound at a confidence."""
     return tables.first_action[PUBLISH] + compound * book.n_confidences + q
 
 
-@compiled
-def blocks(lab, compound, q, tables, book):  # type: ignore[no-untyped-def]
+def blocks(lab, compound, q, tables, book):
     """Return LAST if the finding's debt would block all later ones, so that it is published last; otherwise 0."""
     debt = lab.debt + max(0.0, book.asserted[lab.named[compound], q] - lab.licence[compound])
     return LAST if tables.debt.enforced and debt > tables.debt.threshold else 0.0
 
 
-@compiled
-def good_hour(lab, tables, book):  # type: ignore[no-untyped-def]
+def good_hour(lab, tables, book):
     """Return whether publishing costs no more than its base cost now, or will not get cheaper."""
     if not tables.energy.enabled:
         return True
@@ -322,14 +314,12 @@ def good_hour(lab, tables, book):  # type: ignore[no-untyped-def]
     return at == lab.heartbeat or at >= tables.horizon
 
 
-@compiled
-def energy_needed(lab, open_compounds, book):  # type: ignore[no-untyped-def]
+def energy_needed(lab, open_compounds, book):
     """Return the energy for all findings still to be published, in thousandths."""
     return max(0.0, open_compounds + book.energy_margin) * lab.price[PUBLISH]
 
 
-@compiled
-def must_publish(lab, findings, m_best, open_compounds, tables, book):  # type: ignore[no-untyped-def]
+def must_publish(lab, findings, m_best, open_compounds, tables, book):
     """Return whether the heartbeats, or the energy, that remain only just suffice for the worthwhile findings."""
     if findings == 0:
         return False
@@ -347,8 +337,7 @@ def must_publish(lab, findings, m_best, open_compounds, tables, book):  # type: 
     return publishable < energy_needed(lab, open_compounds, book)
 
 
-@compiled
-def spare_energy(lab, open_compounds, tables, book):  # type: ignore[no-untyped-def]
+def spare_energy(lab, open_compounds, tables, book):
     """Return the energy that can be spent now while enough is kept for findings, in thousandths."""
     at = min(book.next_good[lab.heartbeat], tables.horizon)
     if at >= tables.horizon or not book.saves:
@@ -361,16 +350,14 @@ def spare_energy(lab, open_compounds, tables, book):  # type: ignore[no-untyped-
 # -- plates --------------------------------------------------------------------------------------
 
 
-@compiled
-def wells_price(lab, verb, beats, tables, book):  # type: ignore[no-untyped-def]
+def wells_price(lab, verb, beats, tables, book):
     """Return the value of a plate's wells, bits."""
     wells = tables.wells[verb] * multiplier(tables.debt, lab.debt, tables.wells[verb])
     scarce = (book.usual_wells * beats / max(1.0, float(lab.wells))) ** book.scarcity
     return book.well_price * scarce * wells
 
 
-@compiled
-def calibration_worth(lab, verb, tables, book):  # type: ignore[no-untyped-def]
+def calibration_worth(lab, verb, tables, book):
     """Return the value of a calibration, bits: what it repays, and what it teaches for the rest of the lot."""
     worth = 0.0
     if tables.debt.enforced:
@@ -381,8 +368,7 @@ def calibration_worth(lab, verb, tables, book):  # type: ignore[no-untyped-def]
     return worth + book.learn_worth * learnt * left / tables.lot_heartbeats
 
 
-@compiled
-def best_calibration(lab, beats, tables, book):  # type: ignore[no-untyped-def]
+def best_calibration(lab, beats, tables, book):
     """Return the verb of the calibration that is worth most for its wells, and how much; (-1, NEVER) if none runs."""
     best, most = -1, NEVER
     for verb in range(tables.wells.shape[0]):
@@ -393,15 +379,13 @@ def best_calibration(lab, beats, tables, book):  # type: ignore[no-untyped-def]
     return best, most
 
 
-@compiled
-def exploration_worth(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
+def exploration_worth(lab, verb, compound, tables, book):
     """Return the expected rise of a finding's score through a plate, bits."""
     k = pair_bin(lab, compound)
     return book.rise[verb, k] * book.share[verb, k % PEAK_BINS, instrument_bin(lab, book.quality, tables)]
 
 
-@compiled
-def exploration(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
+def exploration(lab, verb, compound, tables, book):
     """Return the action that runs a plate of a compound with the script's claim."""
     p, n = pair_bin(lab, compound) % PEAK_BINS, instrument_bin(lab, book.quality, tables)
     claim = book.claims[verb, p, n]
@@ -418,8 +402,7 @@ def exploration(lab, verb, compound, tables, book):  # type: ignore[no-untyped-d
     return tables.first_action[verb] + compound * book.n_claims + claim
 
 
-@compiled
-def admits(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
+def admits(lab, verb, compound, tables, book):
     """Return whether the script runs this plate at all."""
     if lab.published[compound] != 0 or tries(lab, verb, compound, tables, book) == 0:
         return False
@@ -432,8 +415,7 @@ def admits(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
     return True
 
 
-@compiled
-def best_plate(lab, open_compounds, tables, book):  # type: ignore[no-untyped-def]
+def best_plate(lab, open_compounds, tables, book):
     """Return the plate with the best value for its price; WAIT while energy is short, NOTHING if none is worth it."""
     beats = max(1.0, beats_left(lab, tables) - open_compounds + 1.0)
     best, most, cost = NOTHING, book.least_worth, 0
@@ -457,22 +439,19 @@ def best_plate(lab, open_compounds, tables, book):  # type: ignore[no-untyped-de
 # -- the voice -----------------------------------------------------------------------------------
 
 
-@compiled
-def is_useful(lab, tables, book):  # type: ignore[no-untyped-def]
+def is_useful(lab, tables, book):
     """Return whether an approved cost could still be of use."""
     if not tables.proposals.enabled or not book.speaks:
         return False
     return tables.horizon - lab.heartbeat > tables.proposals.review_heartbeats + book.useful_beats
 
 
-@compiled
-def too_dear(lab, verb, tables, book):  # type: ignore[no-untyped-def]
+def too_dear(lab, verb, tables, book):
     """Return whether a cost is well above the cost from its ratings."""
     return lab.price[verb] > book.dear_factor * tables.base_price[verb]
 
 
-@compiled
-def speak(lab, tables, book):  # type: ignore[no-untyped-def]
+def speak(lab, tables, book):
     """Return a reflection or a proposal if there is a case for one, otherwise NOTHING."""
     if not is_useful(lab, tables, book):
         return NOTHING
@@ -486,8 +465,7 @@ def speak(lab, tables, book):  # type: ignore[no-untyped-def]
     return NOTHING
 
 
-@compiled
-def request(lab, tables, book):  # type: ignore[no-untyped-def]
+def request(lab, tables, book):
     """Return an unaffordable action whose deferral is to be recorded, or NOTHING."""
     if not is_useful(lab, tables, book) or lab.slot >= tables.energy.slots - 1:
         return NOTHING
@@ -513,8 +491,7 @@ def request(lab, tables, book):  # type: ignore[no-untyped-def]
 # -- the script ----------------------------------------------------------------------------------
 
 
-@compiled
-def choose(lab, tables, book):  # type: ignore[no-untyped-def]
+def choose(lab, tables, book):
     """Return the script's action in a lab whose episode continues."""
     rest = tables.first_action[REST]
     if tables.energy.enabled:
@@ -566,7 +543,7 @@ def choose(lab, tables, book):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def choose_each(labs, held, books, actions):  # type: ignore[no-untyped-def]
+def choose_each(labs, held, books, actions):
     """Write the script's action in each lab whose episode continues."""
     for i in range(labs.shape[0]):
         if labs[i].end_reason == 0:

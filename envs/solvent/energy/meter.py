@@ -37,7 +37,6 @@ from pydantic import BaseModel, Field, ValidationError
 from solvent.energy.pricing import ACTION, BOTH, CATEGORIES, MOST_ENERGY, ToolEnergy, energy_for_tool
 from solvent.energy.rules import MOST_READ, Discomfort, Energy, Evidence, Proposal, ProposalError
 from solvent.files import RECORD, first_problem, read_input, strict_json, write_atomically
-from solvent.lab.compiled import plain as plain_python
 from solvent.lab.mechanisms import energy as lab_energy
 from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, EnergyParams
 from solvent.lab.mechanisms.proposals import confidence as usual_confidence
@@ -52,7 +51,6 @@ __all__ = [
 RECENT_HEARTBEATS = 24
 """Closed heartbeats that a meter remembers, with their deferrals and paid uses."""
 _DEFAULTS = EnergyParams()
-_multiplier = plain_python(lab_energy.multiplier)  # it accepts EnergyParams
 
 
 class Action(NamedTuple):
@@ -247,7 +245,7 @@ class EnergyMeter:
             "similar": (name, about) in self._state.done,
         }
         base = in_thousandths(action.price)
-        raised = lab_energy.effective_cost(base, _multiplier(params, *holds.values()))
+        raised = lab_energy.effective_cost(base, lab_energy.multiplier(params, *holds.values()))
         cost = lab_energy.payable(raised, base, self._cap)
         factors: dict[str, float] = {name: getattr(params, name) for name in holds if holds[name]}
         factors["clipped"] = math.prod(factors.values()) > lab_energy.MULTIPLIER_CAP

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.lab.actions import action_table
-from solvent.lab.compiled import compiled, direct
+from solvent.lab.compiled import compiled
 from solvent.lab.draws import key_from_seed
 from solvent.lab.dynamics import advance, begin_episode, decide, draw_for_step
 from solvent.lab.mask import write_mask
@@ -26,7 +26,7 @@ from solvent.lab.tables import tables_for
 
 
 @compiled
-def begin_labs(labs, chosen, fresh, held):  # type: ignore[no-untyped-def]
+def begin_labs(labs, chosen, fresh, held):
     """Start an episode in the ``chosen`` labs.
 
     Labs in ``fresh`` start their random stream; the others continue it. ``held``, here and below, is an array with
@@ -41,7 +41,7 @@ def begin_labs(labs, chosen, fresh, held):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def show_labs(labs, chosen, held, observations, masks):  # type: ignore[no-untyped-def]
+def show_labs(labs, chosen, held, observations, masks):
     """Decide what may run in the ``chosen`` labs, and write their observations and masks."""
     tables = held[0]
     for i in range(labs.shape[0]):
@@ -52,7 +52,7 @@ def show_labs(labs, chosen, held, observations, masks):  # type: ignore[no-untyp
 
 
 @compiled
-def step_labs(  # type: ignore[no-untyped-def]
+def step_labs(
     labs, steps, rewards, observations, masks, finals, final_observations, actions, over, held, same_step
 ):
     """Advance every lab that has not ended, and return the number of labs whose next episode is to begin.
@@ -164,7 +164,7 @@ class LabBatch:
         name = function.__name__
         entry = self._entries.get(name)
         if entry is None:
-            entry = self._entries[name] = direct(function, *arguments)
+            entry = self._entries[name] = function.for_types_of(*arguments)
         return entry(*arguments)
 
     def begin(self, seeds: Sequence[int | None], chosen: NDArray[np.bool_], rng: np.random.Generator) -> None:

@@ -15,8 +15,6 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.compiled import compiled, inlined
-
 AT_RESET = 0
 AT_READOUTS = 1
 AT_PRICES = 2
@@ -36,8 +34,7 @@ def key_from_seed(seed: int) -> int:
     return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
 
 
-@inlined
-def philox(c0, c1, c2, c3, key):  # type: ignore[no-untyped-def]
+def philox(c0, c1, c2, c3, key):
     """Return the four 32-bit words (as uint64) of the counter ``(c0, c1, c2, c3)`` under a 64-bit ``key``."""
     k0 = key & _MASK
     k1 = key >> _SHIFT
@@ -53,8 +50,7 @@ def philox(c0, c1, c2, c3, key):  # type: ignore[no-untyped-def]
     return c0, c1, c2, c3
 
 
-@compiled
-def fill_uniforms(out, count, key, episode, step, purpose):  # type: ignore[no-untyped-def]
+def fill_uniforms(out, count, key, episode, step, purpose):
     """Write the first ``count`` uniforms in [0, 1) of this address into ``out``."""
     for block in range((count + 3) // 4):
         words = philox(

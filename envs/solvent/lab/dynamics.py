@@ -7,13 +7,12 @@ The rules themselves are in ``mechanisms/``.
 What may run is decided once: ``decide`` writes it into the record at the start and after every step, and the mask, the
 observation and the next step read it.
 
-Letters as in ``state.py``. Compiled by numba; with ``NUMBA_DISABLE_JIT=1`` the same source runs as plain Python.
+Letters as in ``state.py``. These are plain functions, which the loops of ``batch.py`` compile into themselves.
 """
 
 from __future__ import annotations
 
 from solvent.lab.codes import EndReason, Event, Obstacle
-from solvent.lab.compiled import compiled, inlined
 from solvent.lab.draws import AT_PRICES, AT_READOUTS, AT_RESET, fill_uniforms
 from solvent.lab.mechanisms import assay, belief, career, debt, energy, gate, proposals, publication
 from solvent.lab.verbs import PROPOSE, PUBLISH_PUBLIC, REFLECT, REST
@@ -31,8 +30,7 @@ HORIZON, EXHAUSTED, BANKRUPT = int(EndReason.HORIZON), int(EndReason.EXHAUSTED),
 # -- what may run ------------------------------------------------------------------------------
 
 
-@compiled
-def decide(lab, tables):  # type: ignore[no-untyped-def]
+def decide(lab, tables):
     """Write into ``lab`` what may run now: first debt and wells, then context, proposing and energy."""
     for verb in range(tables.wells.shape[0]):
         debt.decide_refusal(lab, verb, tables)
@@ -45,8 +43,7 @@ def decide(lab, tables):  # type: ignore[no-untyped-def]
             lab.allowed[verb, again] = lab.refused[verb] == NOT_REFUSED and obstacle == FREE
 
 
-@inlined
-def obstacle_to(lab, verb, again, tables):  # type: ignore[no-untyped-def]
+def obstacle_to(lab, verb, again, tables):
     """Return the obstacle to a verb where acting costs energy."""
     if energy.out_of_context(lab, verb, tables):
         return CONTEXT_NOT_ALLOWED
@@ -57,8 +54,7 @@ def obstacle_to(lab, verb, again, tables):  # type: ignore[no-untyped-def]
     return INSUFFICIENT_ENERGY if lab.cost[verb, again] > lab.energy else FREE
 
 
-@inlined
-def repeats(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
+def repeats(lab, verb, compound, tables):
     """Return 1 if the verb was executed on the compound (-1 for none) in this heartbeat, else 0."""
     again = 0
     if tables.energy.enabled:
@@ -66,8 +62,7 @@ def repeats(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
     return again
 
 
-@compiled
-def anything_can_execute(lab, tables):  # type: ignore[no-untyped-def]
+def anything_can_execute(lab, tables):
     """Return whether any action other than resting can run, now or later."""
     for verb in range(tables.wells.shape[0]):
         if tables.wells[verb] > 0 and lab.refused[verb] == NOT_REFUSED:
@@ -78,8 +73,7 @@ def anything_can_execute(lab, tables):  # type: ignore[no-untyped-def]
 # -- one step ----------------------------------------------------------------------------------
 
 
-@inlined
-def advance(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-untyped-def]
+def advance(lab, action, uniforms, tables, steps, scratch):
     """Advance ``lab`` by one action, write the report to ``steps[0]`` and return the reward in bits.
 
     ``uniforms`` has shape ``(R + 1 + M,)``: one per readout, one for a new reagent lot, and one per compound of a new
@@ -117,8 +111,7 @@ def advance(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-u
     return close_step(lab, tables, step)
 
 
-@inlined
-def open_step(lab, action, tables, step):  # type: ignore[no-untyped-def]
+def open_step(lab, action, tables, step):
     """Record the action and the decision on it."""
     verb, compound = tables.verb[action], tables.compound[action]
     again = repeats(lab, verb, compound, tables)
@@ -148,8 +141,7 @@ def open_step(lab, action, tables, step):  # type: ignore[no-untyped-def]
 # -- what the verbs do -------------------------------------------------------------------------
 
 
-@compiled
-def put_off(lab, action, tables, step):  # type: ignore[no-untyped-def]
+def put_off(lab, action, tables, step):
     """Record an action that an obstacle other than debt prevents. It still uses its slot."""
     step.event = NOT_EXECUTED
     lab.not_executed += 1
@@ -160,8 +152,7 @@ def put_off(lab, action, tables, step):  # type: ignore[no-untyped-def]
             proposals.defer(lab, action, tables.verb[action], tables.compound[action], tables, step)
 
 
-@inlined
-def calibrate(lab, verb, uniforms, tables, step, scratch):  # type: ignore[no-untyped-def]
+def calibrate(lab, verb, uniforms, tables, step, scratch):
     """Run a plate of vehicle wells: update the belief about the instrument and repay debt."""
     assay.charge(lab, debt.wells_charged(step.inflated_cost), step)
     before = lab.instrument_entropy
@@ -174,8 +165,7 @@ def calibrate(lab, verb, uniforms, tables, step, scratch):  # type: ignore[no-un
     debt.repay_debt(lab, debt.repayment(tables.debt, tables.wells[verb]), step)
 
 
-@inlined
-def explore(lab, action, uniforms, tables, step, scratch):  # type: ignore[no-untyped-def]
+def explore(lab, action, uniforms, tables, step, scratch):
     """Run a plate of a compound and compare the claim with the realised gain of the posterior."""
     verb, compound = tables.verb[action], tables.compound[action]
     assay.charge(lab, debt.wells_charged(step.inflated_cost), step)
@@ -191,8 +181,7 @@ def explore(lab, action, uniforms, tables, step, scratch):  # type: ignore[no-un
     lab.experiments[compound] += 1
 
 
-@inlined
-def publish(lab, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
+def publish(lab, compound, confidence, tables, step):
     """Submit the compound's most probable class as a finding. Asserted bits beyond its licence become debt."""
     publication.assert_finding(lab, compound, confidence, tables, step)
     debt.add_debt(lab, debt.overclaim(step.claim, lab.licence[compound]), step)
@@ -212,8 +201,7 @@ def publish(lab, compound, confidence, tables, step):  # type: ignore[no-untyped
 # -- how a step ends ---------------------------------------------------------------------------
 
 
-@inlined
-def close_slot(lab, verb, tables, step):  # type: ignore[no-untyped-def]
+def close_slot(lab, verb, tables, step):
     """Update the books after the action and decide whether it ends the heartbeat."""
     lab.last_event = step.event
     lab.last_action = step.action
@@ -230,8 +218,7 @@ def close_slot(lab, verb, tables, step):  # type: ignore[no-untyped-def]
     step.closed = ends or lab.slot >= tables.energy.slots
 
 
-@inlined
-def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def]
+def close_heartbeat(lab, uniforms, tables, step):
     """Advance the clock: interest on debt, energy income, reviews and replications, and if due a new lot or project."""
     debt.close_debt(lab, tables, step)
     lab.heartbeat += 1
@@ -250,8 +237,7 @@ def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def
             career.begin_project(lab, uniforms[n_readouts + 1 :], tables)
 
 
-@inlined
-def end_of_episode(lab, tables):  # type: ignore[no-untyped-def]
+def end_of_episode(lab, tables):
     """Return the reason for which the episode is over, or 0. New wells may come with another project."""
     if not tables.career.enabled or lab.heartbeat + career.beats_left(lab, tables) >= tables.horizon:
         if debt.is_bankrupt(lab, tables):
@@ -261,8 +247,7 @@ def end_of_episode(lab, tables):  # type: ignore[no-untyped-def]
     return HORIZON if lab.heartbeat >= tables.horizon else 0
 
 
-@inlined
-def close_step(lab, tables, step):  # type: ignore[no-untyped-def]
+def close_step(lab, tables, step):
     """End the episode if it is over; return the reward, published bits minus settled debt."""
     reason = end_of_episode(lab, tables)
     if reason != 0:
@@ -279,8 +264,7 @@ def close_step(lab, tables, step):  # type: ignore[no-untyped-def]
 # -- episodes ----------------------------------------------------------------------------------
 
 
-@compiled
-def begin_episode(labs, i, episode, tables, uniforms):  # type: ignore[no-untyped-def]
+def begin_episode(labs, i, episode, tables, uniforms):
     """Start the given episode of the lab's stream in ``labs[i]``: draw its hidden state. ``decide`` is to follow.
 
     ``uniforms`` is scratch of shape ``(M + 1 + PRICE_UNIFORMS,)``: compounds, instrument, prices.
@@ -301,8 +285,7 @@ def begin_episode(labs, i, episode, tables, uniforms):  # type: ignore[no-untype
         proposals.misprice(lab, tables, prices)
 
 
-@inlined
-def draw_for_step(lab, action, tables, uniforms):  # type: ignore[no-untyped-def]
+def draw_for_step(lab, action, tables, uniforms):
     """Draw the uniforms of this step: one per readout, and those of a new lot and project if one may be due."""
     n_readouts = tables.readouts[tables.verb[action]]
     address = lab.heartbeat * tables.energy.slots + lab.slot

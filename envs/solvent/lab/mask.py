@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvent.lab.compiled import compiled
 from solvent.lab.dynamics import repeats
 from solvent.lab.verbs import PUBLISH_PUBLIC
 
 
-@compiled
-def write_mask(lab, tables, mask):  # type: ignore[no-untyped-def]
+def write_mask(lab, tables, mask):
     """Write 1 for each action that would execute and 0 for the others into ``mask``, shape ``(A,)`` int8."""
     n_compounds = lab.published.shape[0]
     for verb in range(tables.wells.shape[0]):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
-
-import gymnasium
 
 ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "Solvent/Debt-v0": {"preset": "default"},
@@ -19,6 +22,8 @@ ENVIRONMENTS: dict[str, dict[str, Any]] = {
 
 def register_all() -> None:
     """Register the environments with Gymnasium, skipping ids that are already registered."""
+    import gymnasium
+
     for env_id, kwargs in ENVIRONMENTS.items():
         if env_id not in gymnasium.registry:
             gymnasium.register(
@@ -27,3 +32,44 @@ def register_all() -> None:
                 vector_entry_point="solvent.lab.vector:LabVectorEnv",
                 kwargs=kwargs,
             )
+
+
+def register_with_gymnasium() -> None:
+    """Register now if Gymnasium is imported, otherwise as soon as it is: an instrument alone doesn't need it."""
+    if "gymnasium" in sys.modules:
+        register_all()
+    elif not any(isinstance(finder, _GymnasiumFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _GymnasiumFinder())
+
+
+class _GymnasiumFinder(MetaPathFinder):
+    """Finds Gymnasium where the other finders do, with a loader that registers the environments afterwards."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != "gymnasium":
+            return None
+        others = (finder for finder in sys.meta_path if finder is not self)
+        specs = (finder.find_spec(name, path, target) for finder in others)
+        spec = next((spec for spec in specs if spec is not None), None)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _ThenRegister(spec.loader, self)
+        return spec
+
+
+class _ThenRegister(Loader):
+    """Loads Gymnasium as ``loader`` does, then registers the environments and steps aside."""
+
+    def __init__(self, loader: Loader, finder: MetaPathFinder) -> None:
+        self._loader, self._finder = loader, finder
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__spec__ is not None:
+            module.__spec__.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        sys.meta_path.remove(self._finder)
+        register_all()

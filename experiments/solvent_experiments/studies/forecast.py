@@ -44,7 +44,7 @@ def forecasts(params: LabParams, labs: NDArray[Any], taken: NDArray[Any]) -> dic
 
 
 @compiled
-def _play(labs, verbs, compounds, held, points, gains):  # type: ignore[no-untyped-def]
+def _play(labs, verbs, compounds, held, points, gains):
     """Write the gain of each lab's plate at each point."""
     tables = held[0]
     for i in range(labs.shape[0]):

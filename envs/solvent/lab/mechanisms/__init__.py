@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-from solvent.lab.compiled import compiled
 from solvent.lab.mechanism import Mechanism
 from solvent.lab.mechanisms import (
     adequacy,
@@ -48,8 +47,7 @@ class MechanismParams(ParamGroup):
     adequacy: AdequacyParams = AdequacyParams()
 
 
-@compiled
-def write_observation(lab, tables, out):  # type: ignore[no-untyped-def]
+def write_observation(lab, tables, out):
     """Write the observation of ``lab`` into ``out``, shape ``(n_fields,)`` float32; return the number of elements."""
     at = episode.observe(lab, tables, out, 0)
     at = assay.observe(lab, tables, out, at)

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.codes import VERDICTS, Verdict
-from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Field, Info, Mechanism, split
 from solvent.lab.settings import ParamGroup, numbers, setting, switch
 from solvent.lab.verbs import DOSE_RESPONSE, SCREEN
@@ -81,8 +80,7 @@ def rule_scores() -> list[int]:
     return [*(min(HIGHEST_SCORE, max(0, words - evidence + 1)) for words, evidence in pairs), 0]
 
 
-@inlined
-def words_verdict(score, review_from, reject_from):  # type: ignore[no-untyped-def]
+def words_verdict(score, review_from, reject_from):
     """Return 0 (accept), 1 (review) or 2 (reject), as in ``Verdict``."""
     if score < review_from:
         return 0
@@ -92,23 +90,20 @@ def words_verdict(score, review_from, reject_from):  # type: ignore[no-untyped-d
 # -- effects -----------------------------------------------------------------------------------
 
 
-@inlined
-def looks_at(lab, compound, tables):  # type: ignore[no-untyped-def]
+def looks_at(lab, compound, tables):
     """Return the number of looks at the compound so far."""
     return (
         lab.plates[compound, 0] * tables.looks[SCREEN] + lab.plates[compound, 1] * tables.looks[DOSE_RESPONSE]
     )
 
 
-@inlined
-def rule_on(lab, compound, wording, tables):  # type: ignore[no-untyped-def]
+def rule_on(lab, compound, wording, tables):
     """Return the rule that fires on a finding's words, given the looks at its compound."""
     logged = min(LOGGED, looks_at(lab, compound, tables))
     return tables.rule[compound, wording * lab.marginal.shape[1] + lab.named[compound], logged]
 
 
-@compiled
-def weigh_words(lab, compound, wording, tables, step):  # type: ignore[no-untyped-def]
+def weigh_words(lab, compound, wording, tables, step):
     """Score the finding's words against the looks at its compound; return the verdict (0 if not enforced)."""
     rules = tables.adequacy
     step.rule = rule_on(lab, compound, wording, tables)
@@ -131,8 +126,7 @@ def observed(params: Any) -> tuple[str, ...]:
     )
 
 
-@compiled
-def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+def observe(lab, tables, out, at):
     """Write the score of each possible finding's words, and the looks at each compound."""
     n_compounds = lab.named.shape[0]
     for m in range(n_compounds):

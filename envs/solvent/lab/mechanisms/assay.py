@@ -18,9 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
-from solvent.lab.compiled import inlined
 from solvent.lab.mechanism import Column, Field, Mechanism, columns, detail
 from solvent.lab.settings import ParamGroup, setting
 
@@ -204,6 +202,8 @@ def bin_edges(assay: AssayParams) -> Floats:
 
 def bin_probabilities(assay: AssayParams, viabilities: Any, replicates: int) -> Floats:
     """Return p(bin | instrument, viability), shape ``(N, len(viabilities), bins)``; the last axis sums to 1."""
+    from scipy.special import ndtr  # slow to import, and no instrument needs it
+
     gain, plate_sd = instrument_grid(assay).T[:, :, None, None]
     mean = gain * np.asarray(viabilities, dtype=np.float64)[None, :, None]
     z = (bin_edges(assay) - mean) / np.sqrt(plate_sd**2 + assay.technical_sd**2 / replicates)
@@ -213,8 +213,7 @@ def bin_probabilities(assay: AssayParams, viabilities: Any, replicates: int) -> 
     return masses
 
 
-@inlined
-def draw_bin(cumulative, uniform):  # type: ignore[no-untyped-def]
+def draw_bin(cumulative, uniform):
     """Return the bin of ``uniform`` in [0, 1) under the distribution function ``cumulative``, shape ``(bins,)``.
 
     It is the number of inner edges at or below ``uniform``. Counting all of them is faster than a search.
@@ -225,8 +224,7 @@ def draw_bin(cumulative, uniform):  # type: ignore[no-untyped-def]
     return index
 
 
-@inlined
-def draw_class(prior, uniform):  # type: ignore[no-untyped-def]
+def draw_class(prior, uniform):
     """Return the class of ``uniform`` in [0, 1) under ``prior``."""
     cumulative = 0.0
     for g in range(prior.shape[0] - 1):
@@ -236,8 +234,7 @@ def draw_class(prior, uniform):  # type: ignore[no-untyped-def]
     return prior.shape[0] - 1
 
 
-@inlined
-def lot_is_due(lab, tables):  # type: ignore[no-untyped-def]
+def lot_is_due(lab, tables):
     """Return whether a new reagent lot arrives at this heartbeat."""
     return lab.heartbeat % tables.lot_heartbeats == 0 and lab.heartbeat < tables.horizon
 
@@ -245,8 +242,7 @@ def lot_is_due(lab, tables):  # type: ignore[no-untyped-def]
 # -- effects -----------------------------------------------------------------------------------
 
 
-@inlined
-def charge(lab, wells, step):  # type: ignore[no-untyped-def]
+def charge(lab, wells, step):
     """Subtract ``wells`` from the budget."""
     step.wells_charged = wells
     lab.wells -= wells
@@ -262,8 +258,7 @@ def observed(params: Any) -> tuple[str, ...]:
     return ("wells", "lot_countdown", *(f"{name}/experiments" for name in params.assay.compounds))
 
 
-@inlined
-def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+def observe(lab, tables, out, at):
     """Write the wells left, the heartbeats left of the lot, and the plates run on each compound."""
     out[at] = lab.wells / tables.career.most_wells
     out[at + 1] = 1.0 - (lab.heartbeat % tables.lot_heartbeats) / tables.lot_heartbeats

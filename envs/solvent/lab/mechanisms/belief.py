@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Field, Mechanism
 from solvent.lab.mechanisms.assay import draw_bin
 
@@ -50,8 +49,7 @@ FIELDS = (
 _NEGLIGIBLE = 1e-30
 
 
-@inlined
-def entropy_bits(distribution):  # type: ignore[no-untyped-def]
+def entropy_bits(distribution):
     """Return the entropy of ``distribution``, shape ``(K,)``, in bits, with 0 log 0 = 0."""
     total = 0.0
     for k in range(distribution.shape[0]):
@@ -61,8 +59,7 @@ def entropy_bits(distribution):  # type: ignore[no-untyped-def]
     return max(0.0, total)
 
 
-@inlined
-def most_probable(marginal):  # type: ignore[no-untyped-def]
+def most_probable(marginal):
     """Return the most probable class, the lowest index in case of a tie."""
     best = 0
     for g in range(1, marginal.shape[0]):
@@ -71,8 +68,7 @@ def most_probable(marginal):  # type: ignore[no-untyped-def]
     return best
 
 
-@inlined
-def condition_instrument(belief, likelihood):  # type: ignore[no-untyped-def]
+def condition_instrument(belief, likelihood):
     """Update ``belief`` by ``likelihood``, both of shape ``(N,)``, with Bayes' rule.
 
     If the evidence has probability zero under every instrument, the belief is unchanged.
@@ -86,8 +82,7 @@ def condition_instrument(belief, likelihood):  # type: ignore[no-untyped-def]
             belief[n] = p if p > _NEGLIGIBLE else 0.0
 
 
-@inlined
-def condition_compound(conditional, likelihood, bins, n_readouts, scratch):  # type: ignore[no-untyped-def]
+def condition_compound(conditional, likelihood, bins, n_readouts, scratch):
     """Update ``conditional``, shape ``(N, G)``, by the readouts of a plate; return the evidence for each instrument.
 
     ``likelihood`` has shape ``(R, bins, N, G)`` and ``bins`` holds the readouts. The evidence is the sum of an
@@ -112,8 +107,7 @@ def condition_compound(conditional, likelihood, bins, n_readouts, scratch):  # t
     return evidence
 
 
-@inlined
-def marginalise(marginal, conditional, instrument_belief, row):  # type: ignore[no-untyped-def]
+def marginalise(marginal, conditional, instrument_belief, row):
     """Write ``p(class)`` into ``marginal``, shape ``(G,)``, and return its entropy in bits. ``row`` is scratch."""
     for g in range(marginal.shape[0]):
         row[g] = 0.0
@@ -132,8 +126,7 @@ def marginalise(marginal, conditional, instrument_belief, row):  # type: ignore[
 # -- effects -----------------------------------------------------------------------------------
 
 
-@inlined
-def read_controls(lab, verb, uniforms, tables, scratch):  # type: ignore[no-untyped-def]
+def read_controls(lab, verb, uniforms, tables, scratch):
     """Read a plate of vehicle wells and update the belief about the instrument. ``scratch`` is as in ``read_doses``."""
     for r in range(tables.readouts[verb]):
         observed = draw_bin(tables.control_cumulative[verb, lab.instrument], uniforms[r])
@@ -142,8 +135,7 @@ def read_controls(lab, verb, uniforms, tables, scratch):  # type: ignore[no-unty
     refresh_belief(lab, scratch[0])
 
 
-@inlined
-def read_doses(lab, verb, compound, uniforms, tables, scratch):  # type: ignore[no-untyped-def]
+def read_doses(lab, verb, compound, uniforms, tables, scratch):
     """Read a plate of one compound and update the beliefs about it and about the instrument.
 
     ``scratch`` holds two arrays of shapes ``(G,)`` and ``(N,)``.
@@ -159,8 +151,7 @@ def read_doses(lab, verb, compound, uniforms, tables, scratch):  # type: ignore[
     refresh_belief(lab, scratch[0])
 
 
-@compiled
-def refresh_belief(lab, row):  # type: ignore[no-untyped-def]
+def refresh_belief(lab, row):
     """Update the instrument's entropy and the marginals of all compounds that depend on the instrument."""
     lab.instrument_entropy = entropy_bits(lab.instrument_belief)
     for m in range(lab.entropy.shape[0]):
@@ -170,8 +161,7 @@ def refresh_belief(lab, row):  # type: ignore[no-untyped-def]
             lab.named[m] = most_probable(lab.marginal[m])
 
 
-@compiled
-def change_lot(lab, uniform, tables):  # type: ignore[no-untyped-def]
+def change_lot(lab, uniform, tables):
     """Draw a new instrument and reset the belief about it; each compound keeps its marginal."""
     n_states = lab.instrument_belief.shape[0]
     lab.instrument = int(uniform * n_states)
@@ -201,8 +191,7 @@ def observed(params: Any) -> tuple[str, ...]:
     )
 
 
-@inlined
-def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+def observe(lab, tables, out, at):
     """Write ``p(instrument)``, ``p(class)``, entropies as shares of ``log2(G)`` and, if wanted, the joint belief."""
     for n in range(lab.instrument_belief.shape[0]):
         out[at + n] = lab.instrument_belief[n]

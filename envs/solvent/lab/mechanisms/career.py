@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 
-from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Field, Info, Mechanism, columns, detail
 from solvent.lab.mechanisms.assay import draw_class
 from solvent.lab.mechanisms.publication import log_score
@@ -85,14 +84,12 @@ STEP_FIELDS = (
 # -- rules -------------------------------------------------------------------------------------
 
 
-@inlined
-def granted(per_bit, paid):  # type: ignore[no-untyped-def]
+def granted(per_bit, paid):
     """Return the wells that a finding grants for the bits that it is paid, whole and at least 0."""
     return int(max(0.0, per_bit * paid) + 1e-9)
 
 
-@inlined
-def beats_left(lab, tables):  # type: ignore[no-untyped-def]
+def beats_left(lab, tables):
     """Return the heartbeats left of the project, or of the episode where there are no projects."""
     left = tables.horizon - lab.heartbeat
     if tables.career.enabled:
@@ -103,8 +100,7 @@ def beats_left(lab, tables):  # type: ignore[no-untyped-def]
 # -- effects -----------------------------------------------------------------------------------
 
 
-@compiled
-def credit(lab, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
+def credit(lab, compound, confidence, tables, step):
     """Pay a released finding at its word, grant its wells and note when it is replicated."""
     prior, rules = tables.prior[lab.named[compound]], tables.career
     paid = log_score(confidence, prior, True)
@@ -118,8 +114,7 @@ def credit(lab, compound, confidence, tables, step):  # type: ignore[no-untyped-
     lab.due_wrong[0, compound] = not step.right
 
 
-@compiled
-def replicate(lab, all_of_them, step):  # type: ignore[no-untyped-def]
+def replicate(lab, all_of_them, step):
     """Replicate the findings that are due, or all that wait. What wrong ones were paid and lose becomes debt."""
     for row in range(lab.due_at.shape[0]):
         for m in range(lab.due_at.shape[1]):
@@ -138,8 +133,7 @@ def replicate(lab, all_of_them, step):  # type: ignore[no-untyped-def]
             lab.due_at[row, m], lab.stake[row, m], lab.due_wrong[row, m] = 0, 0.0, 0
 
 
-@compiled
-def begin_project(lab, uniforms, tables):  # type: ignore[no-untyped-def]
+def begin_project(lab, uniforms, tables):
     """Draw new compounds, forget what was known of the old ones, renew the wells. ``uniforms`` has shape ``(M,)``."""
     blank = tables.blank
     for m in range(lab.potency.shape[0]):
@@ -168,8 +162,7 @@ def observed(params: Any) -> tuple[str, ...]:
     return ("project_countdown", *(f"{name}/{part}" for name in compounds for part in parts))
 
 
-@compiled
-def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+def observe(lab, tables, out, at):
     """Write the share of the project that is left, and when each finding is replicated and its stake."""
     out[at] = beats_left(lab, tables) / tables.career.project_heartbeats
     at += 1

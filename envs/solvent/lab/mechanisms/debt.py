@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.codes import REFUSAL_REASONS, Event, Refusal
-from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, detail, split
 from solvent.lab.settings import ParamGroup, numbers, setting, switch
 from solvent.lab.verbs import CALIBRATIONS, PROPOSE, REFLECT, REST
@@ -121,28 +120,24 @@ _WHOLE = 1e-9  # tolerance for rounding errors: 100 wells at 1.60 bits cost 124,
 _MOST_WELLS = 2.0**30  # more than any lab has, and few enough to count with
 
 
-@inlined
-def overclaim(claim, gain):  # type: ignore[no-untyped-def]
+def overclaim(claim, gain):
     """Return the debt of a claim, ``max(0, claim - gain)``, in bits."""
     return max(0.0, claim - gain)
 
 
-@inlined
-def licence_credit(claim, lowest_entropy, entropy):  # type: ignore[no-untyped-def]
+def licence_credit(claim, lowest_entropy, entropy):
     """Return the licence earned, bits: the claimed part of the fall of the entropy below ``lowest_entropy``."""
     return max(0.0, min(claim, lowest_entropy - entropy))
 
 
-@inlined
-def interest(rules, debt):  # type: ignore[no-untyped-def]
+def interest(rules, debt):
     """Return the interest on ``debt`` for one heartbeat, bits; debt above the cap bears none."""
     if not rules.enforced:
         return 0.0
     return max(0.0, min(rules.interest * debt, rules.interest_cap - debt))
 
 
-@inlined
-def multiplier(rules, debt, base_wells):  # type: ignore[no-untyped-def]
+def multiplier(rules, debt, base_wells):
     """Return the cost multiplier, at least 1, of an action of ``base_wells`` wells at ``debt`` bits."""
     if not rules.enforced:
         return 1.0
@@ -151,14 +146,12 @@ def multiplier(rules, debt, base_wells):  # type: ignore[no-untyped-def]
     return 1.0 + rules.sensitivity * debt
 
 
-@inlined
-def wells_charged(inflated_cost):  # type: ignore[no-untyped-def]
+def wells_charged(inflated_cost):
     """Return an inflated cost rounded up to whole wells."""
     return int(math.ceil(min(inflated_cost, _MOST_WELLS) - _WHOLE))
 
 
-@inlined
-def should_refuse(rules, debt, base_wells, wells_left, is_calibration):  # type: ignore[no-untyped-def]
+def should_refuse(rules, debt, base_wells, wells_left, is_calibration):
     """Decide whether debt or wells refuse an action.
 
     ``base_wells`` is 0 for an action without wells (publishing), which is never blocked by cost. The first reason
@@ -178,8 +171,7 @@ def should_refuse(rules, debt, base_wells, wells_left, is_calibration):  # type:
     return reason, inflated, by_threshold, by_cost
 
 
-@inlined
-def repayment(rules, base_wells):  # type: ignore[no-untyped-def]
+def repayment(rules, base_wells):
     """Return the debt repaid by a calibration of ``base_wells`` wells, bits."""
     return rules.repay_per_well * base_wells
 
@@ -190,8 +182,7 @@ REFUSED = int(Event.REFUSED)
 _CALIBRATIONS = np.array(CALIBRATIONS)
 
 
-@inlined
-def decide_refusal(lab, verb, tables):  # type: ignore[no-untyped-def]
+def decide_refusal(lab, verb, tables):
     """Write whether debt or wells refuse the verb now, and its cost in wells."""
     lab.refused[verb] = NOT_REFUSED
     lab.inflated_cost[verb] = 0.0
@@ -204,8 +195,7 @@ def decide_refusal(lab, verb, tables):  # type: ignore[no-untyped-def]
         lab.inflated_cost[verb] = inflated
 
 
-@inlined
-def refuse(lab, verb, tables, step):  # type: ignore[no-untyped-def]
+def refuse(lab, verb, tables, step):
     """Record a refusal. It costs only the rest of the heartbeat."""
     _, _, by_threshold, by_cost = should_refuse(
         tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
@@ -218,8 +208,7 @@ def refuse(lab, verb, tables, step):  # type: ignore[no-untyped-def]
     lab.refusals_in_a_row += 1
 
 
-@compiled
-def add_debt(lab, bits, step):  # type: ignore[no-untyped-def]
+def add_debt(lab, bits, step):
     """Add ``bits`` to the debt."""
     step.debt_added = bits
     lab.debt += bits
@@ -227,8 +216,7 @@ def add_debt(lab, bits, step):  # type: ignore[no-untyped-def]
     lab.debt_peak = max(lab.debt_peak, lab.debt)
 
 
-@inlined
-def repay_debt(lab, bits, step):  # type: ignore[no-untyped-def]
+def repay_debt(lab, bits, step):
     """Repay up to ``bits`` of the debt."""
     paid = min(lab.debt, bits)
     step.debt_repaid = paid
@@ -236,8 +224,7 @@ def repay_debt(lab, bits, step):  # type: ignore[no-untyped-def]
     lab.debt_repaid += paid
 
 
-@inlined
-def resolve_claim(lab, compound, lowest, step):  # type: ignore[no-untyped-def]
+def resolve_claim(lab, compound, lowest, step):
     """Compare the step's claim with its gain: overclaimed bits become debt, claimed gains licence.
 
     ``lowest`` is the compound's lowest entropy before the plate.
@@ -249,8 +236,7 @@ def resolve_claim(lab, compound, lowest, step):  # type: ignore[no-untyped-def]
     lab.gained += step.gain
 
 
-@inlined
-def close_debt(lab, tables, step):  # type: ignore[no-untyped-def]
+def close_debt(lab, tables, step):
     """Add the interest at the end of a heartbeat and count heartbeats above the threshold."""
     step.debt_interest = interest(tables.debt, lab.debt)
     lab.debt += step.debt_interest
@@ -264,8 +250,7 @@ def close_debt(lab, tables, step):  # type: ignore[no-untyped-def]
         lab.streak_over_threshold = 0
 
 
-@inlined
-def is_bankrupt(lab, tables):  # type: ignore[no-untyped-def]
+def is_bankrupt(lab, tables):
     """Return whether debt is above the threshold and no calibration is affordable."""
     if not tables.debt.enforced or lab.debt <= tables.debt.threshold:
         return False
@@ -275,8 +260,7 @@ def is_bankrupt(lab, tables):  # type: ignore[no-untyped-def]
     return True
 
 
-@inlined
-def settle(lab, tables, step):  # type: ignore[no-untyped-def]
+def settle(lab, tables, step):
     """Settle the debt from the score at the end of the episode, unless it is not enforced."""
     if tables.debt.enforced:
         step.settled = lab.debt
@@ -294,8 +278,7 @@ def observed(params: Any) -> tuple[str, ...]:
     return ("debt", "debt_margin", "cost_inflation", "refusals_in_a_row", *licences)
 
 
-@inlined
-def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+def observe(lab, tables, out, at):
     """Write debt, its distance to the threshold, inflation of a large plate, refusals and licences."""
     out[at] = lab.debt / (lab.debt + BITS)
     out[at + 1] = max(-1.0, min(1.0, (tables.debt.threshold - lab.debt) / BITS))

@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 
-from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, detail
 from solvent.lab.settings import FACTOR, UNIT, ParamGroup, in_thousandths, numbers, setting, switch
 from solvent.lab.verbs import DOSE_RESPONSE, INTENTS, PLATES, PUBLISH_PUBLIC, SCREEN, VERBS, Verb
@@ -151,8 +150,7 @@ STEP_FIELDS = (
 # -- rules -------------------------------------------------------------------------------------
 
 
-@inlined
-def multiplier(rules, first_use, errors, late_social, similar):  # type: ignore[no-untyped-def]
+def multiplier(rules, first_use, errors, late_social, similar):
     """Return the situational multiplier, in ``[1, MULTIPLIER_CAP]``; the last four arguments are flags."""
     factor = 1.0
     if first_use:
@@ -166,14 +164,12 @@ def multiplier(rules, first_use, errors, late_social, similar):  # type: ignore[
     return max(1.0, min(factor, MULTIPLIER_CAP))
 
 
-@inlined
-def effective_cost(base, factor):  # type: ignore[no-untyped-def]
+def effective_cost(base, factor):
     """Return a base cost in thousandths times a multiplier, rounded to the nearest thousandth (halves up)."""
     return int(math.floor(base * factor + 0.5))
 
 
-@inlined
-def payable(cost, base, cap):  # type: ignore[no-untyped-def]
+def payable(cost, base, cap):
     """Return an effective cost limited to the cap, or to the base cost if that is higher.
 
     An action that a full balance could not pay for could never be used again, nor argued about.
@@ -181,35 +177,30 @@ def payable(cost, base, cap):  # type: ignore[no-untyped-def]
     return min(cost, max(base, cap))
 
 
-@inlined
-def regenerate(energy, income, cap):  # type: ignore[no-untyped-def]
+def regenerate(energy, income, cap):
     """Return the energy after a heartbeat's income, and the part of the income lost at the cap, thousandths."""
     lost = max(0, energy + income - cap)
     return energy + income - lost, lost
 
 
-@inlined
-def leakage(energy, leak):  # type: ignore[no-untyped-def]
+def leakage(energy, leak):
     """Return the part of the energy left that leaks away, rounded down to a thousandth."""
     return int(math.floor(energy * leak))
 
 
-@inlined
-def hour_of(start_hour, heartbeat):  # type: ignore[no-untyped-def]
+def hour_of(start_hour, heartbeat):
     """Return the hour of the day, 0 to 23."""
     return (start_hour + heartbeat) % 24
 
 
-@inlined
-def within_hours(hour, begins, ends):  # type: ignore[no-untyped-def]
+def within_hours(hour, begins, ends):
     """Return whether ``hour`` lies in ``begins`` (inclusive) to ``ends`` (exclusive), wrapping at midnight."""
     if begins <= ends:
         return begins <= hour < ends
     return hour >= begins or hour < ends
 
 
-@inlined
-def failed_uses(record):  # type: ignore[no-untyped-def]
+def failed_uses(record):
     """Return the number of failures among the last four uses; bit 0 of ``record`` is the latest use."""
     failed = 0
     for use in range(REMEMBERED_USES):
@@ -217,14 +208,12 @@ def failed_uses(record):  # type: ignore[no-untyped-def]
     return failed
 
 
-@inlined
-def error_prone(record):  # type: ignore[no-untyped-def]
+def error_prone(record):
     """Return whether at least half of the last four uses failed."""
     return failed_uses(record) >= MANY_FAILURES
 
 
-@inlined
-def remember_use(record, failed):  # type: ignore[no-untyped-def]
+def remember_use(record, failed):
     """Return ``record`` with one more use."""
     return ((record << 1) | (1 if failed else 0)) & ((1 << REMEMBERED_USES) - 1)
 
@@ -232,22 +221,19 @@ def remember_use(record, failed):  # type: ignore[no-untyped-def]
 # -- the rules applied to a lab ----------------------------------------------------------------
 
 
-@inlined
-def user_is_present(lab, tables):  # type: ignore[no-untyped-def]
+def user_is_present(lab, tables):
     """Return whether the context is ``chat``; otherwise it is ``heartbeat``."""
     rules = tables.energy
     hour = hour_of(rules.start_hour, lab.heartbeat)
     return within_hours(hour, rules.present_from, rules.present_until)
 
 
-@inlined
-def out_of_context(lab, verb, tables):  # type: ignore[no-untyped-def]
+def out_of_context(lab, verb, tables):
     """Return whether the verb needs the user and the user is away."""
     return tables.chat_only[verb] != 0 and not user_is_present(lab, tables)
 
 
-@inlined
-def energy_price(lab, verb, similar, tables):  # type: ignore[no-untyped-def]
+def energy_price(lab, verb, similar, tables):
     """Return the effective cost of a verb now, in thousandths of energy."""
     rules = tables.energy
     hour = hour_of(rules.start_hour, lab.heartbeat)
@@ -259,8 +245,7 @@ def energy_price(lab, verb, similar, tables):  # type: ignore[no-untyped-def]
 # -- effects -----------------------------------------------------------------------------------
 
 
-@compiled
-def spend_energy(lab, verb, compound, tables, step):  # type: ignore[no-untyped-def]
+def spend_energy(lab, verb, compound, tables, step):
     """Pay for the action before it runs, whatever its outcome."""
     step.energy_spent = step.energy_cost
     lab.energy -= step.energy_cost
@@ -271,8 +256,7 @@ def spend_energy(lab, verb, compound, tables, step):  # type: ignore[no-untyped-
     lab.done[verb, max(0, compound)] = 1
 
 
-@compiled
-def close_energy(lab, tables, step):  # type: ignore[no-untyped-def]
+def close_energy(lab, tables, step):
     """Close the heartbeat's intent summary; energy leaks, then the income is added."""
     for i in range(lab.intents.shape[0]):
         step.intents[i] = lab.intents[i]
@@ -317,8 +301,7 @@ def observed(params: Any) -> tuple[str, ...]:
     )
 
 
-@compiled
-def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+def observe(lab, tables, out, at):
     """Write energy and clock, the plates run in this heartbeat, each verb's cost and uses, and the intent summary."""
     rules, cap = tables.energy, tables.energy.cap
     hour = hour_of(rules.start_hour, lab.heartbeat)

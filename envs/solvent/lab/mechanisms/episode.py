@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.codes import END_REASONS, OBSTACLES, Event
-from solvent.lab.compiled import inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns
 
 FIELDS = (
@@ -56,8 +55,7 @@ def observed(params: Any) -> tuple[str, ...]:
     return ("heartbeat", *(f"last_event/{event.name.lower()}" for event in shown))
 
 
-@inlined
-def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+def observe(lab, tables, out, at):
     """Write the share of the heartbeats gone by, and one flag per event."""
     out[at] = lab.heartbeat / tables.horizon
     events = _ALL if tables.energy.enabled else _EVERYWHERE

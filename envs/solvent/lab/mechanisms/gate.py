@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.codes import VERDICTS, Verdict
-from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, split
 from solvent.lab.mechanisms.adequacy import weigh_words
 from solvent.lab.settings import PROBABILITY, ParamGroup, numbers, setting, switch
@@ -102,8 +101,7 @@ DEPENDENT = 1e-8
 """Squared residual length below which a sentence counts as dependent, so that noise adds no direction."""
 
 
-@inlined
-def strength_at(peak, rough, good, precise):  # type: ignore[no-untyped-def]
+def strength_at(peak, rough, good, precise):
     """Return the strength of a fit whose class has probability ``peak``, an index of ``STRENGTHS``."""
     if peak < rough:
         return 0
@@ -112,8 +110,7 @@ def strength_at(peak, rough, good, precise):  # type: ignore[no-untyped-def]
     return 2 if peak < precise else 3
 
 
-@inlined
-def add_direction(gram, rows, i, row, factor, inverse):  # type: ignore[no-untyped-def]
+def add_direction(gram, rows, i, row, factor, inverse):
     """Write sentence ``row`` in the basis of ``rows[0..i-1]`` into ``factor[i]``; return its residual.
 
     ``gram``, shape ``(T, T)``, holds the inner products. ``factor``, shape ``(n, n)``, and ``inverse``, shape
@@ -135,22 +132,19 @@ def add_direction(gram, rows, i, row, factor, inverse):  # type: ignore[no-untyp
     return left
 
 
-@inlined
-def in_millionths(energy):  # type: ignore[no-untyped-def]
+def in_millionths(energy):
     """Return an energy in [0, 1] as millionths, rounded to the nearest integer."""
     return int(min(1.0, max(0.0, energy)) * MILLION + 0.5)
 
 
-@inlined
-def verdict_on(residual, accept, review):  # type: ignore[no-untyped-def]
+def verdict_on(residual, accept, review):
     """Return the verdict of the policy; all arguments are in millionths."""
     if residual <= accept:
         return ACCEPT
     return REVIEW if residual <= review else REJECT
 
 
-@inlined
-def combined_verdict(gate, words, plates, enforced):  # type: ignore[no-untyped-def]
+def combined_verdict(gate, words, plates, enforced):
     """Return the more severe of the verdicts of gate and words.
 
     A gate that is not enforced rejects a finding without a plate and accepts all others.
@@ -163,8 +157,7 @@ def combined_verdict(gate, words, plates, enforced):  # type: ignore[no-untyped-
 # -- effects -----------------------------------------------------------------------------------
 
 
-@compiled
-def write_page(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
+def write_page(lab, verb, compound, tables):
     """Write the readouts of an experiment to the page, replacing older ones at the same doses, and its fit."""
     for r in range(tables.readouts[verb]):
         lab.page[compound, tables.dose[verb, r]] = lab.last_bins[r]
@@ -176,8 +169,7 @@ def write_page(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
     lab.plates[compound, int(verb == DOSE_RESPONSE)] += 1
 
 
-@compiled
-def rename_findings(lab, tables):  # type: ignore[no-untyped-def]
+def rename_findings(lab, tables):
     """Measure findings again if their page or their most probable class has changed."""
     for m in range(lab.measured_class.shape[0]):
         if lab.fit_class[m] >= 0 and lab.named[m] != lab.measured_class[m]:
@@ -185,8 +177,7 @@ def rename_findings(lab, tables):  # type: ignore[no-untyped-def]
             measure_findings(lab, m, tables)
 
 
-@compiled
-def measure_findings(lab, compound, tables):  # type: ignore[no-untyped-def]
+def measure_findings(lab, compound, tables):
     """Measure the finding about the compound in every wording against the sentences of its page."""
     gram = tables.gram[compound]
     rules = tables.gate
@@ -210,8 +201,7 @@ def measure_findings(lab, compound, tables):  # type: ignore[no-untyped-def]
         lab.residual[compound, wording] = in_millionths(add_direction(gram, rows, n, row, factor, inverse))
 
 
-@compiled
-def judge(lab, compound, tables, step):  # type: ignore[no-untyped-def]
+def judge(lab, compound, tables, step):
     """Return whether a finding is published, by the verdict of gate and words or, under review, by the reader."""
     wording = tables.wording_of[step.action]
     step.wording = wording
@@ -229,8 +219,7 @@ def judge(lab, compound, tables, step):  # type: ignore[no-untyped-def]
     return licensed
 
 
-@inlined
-def gate_verdict(lab, compound, wording, tables):  # type: ignore[no-untyped-def]
+def gate_verdict(lab, compound, wording, tables):
     """Return the gate's own verdict on a finding now."""
     return verdict_on(lab.residual[compound, wording], tables.tau_accept, tables.tau_review)
 
@@ -251,8 +240,7 @@ def observed(params: Any) -> tuple[str, ...]:
     )
 
 
-@compiled
-def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+def observe(lab, tables, out, at):
     """Write the margin and residual of each possible finding, and the length and fit of each page."""
     n_compounds, n_doses = lab.page.shape
     for m in range(n_compounds):

@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.codes import Event
-from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Field, Info, Mechanism, columns
 from solvent.lab.mechanisms.energy import base_prices
 from solvent.lab.mechanisms.publication import bits_asserted
@@ -132,22 +131,19 @@ STEP_FIELDS = (
 # -- rules -------------------------------------------------------------------------------------
 
 
-@inlined
-def suggested_range(rules, price, floor):  # type: ignore[no-untyped-def]
+def suggested_range(rules, price, floor):
     """Return the lowest and highest suggested price; all amounts are in thousandths of energy."""
     low = max(floor, int(math.floor(rules.share_low * price + 0.5)))
     high = max(floor, int(math.floor(rules.share_high * price + 0.5)))
     return low, high
 
 
-@inlined
-def confidence(heartbeats):  # type: ignore[no-untyped-def]
+def confidence(heartbeats):
     """Return the confidence of a proposal, in [0, 1), from the number of heartbeats in its evidence."""
     return heartbeats / (heartbeats + 2.0)
 
 
-@inlined
-def estimate(price, fair, paid, heartbeats, half):  # type: ignore[no-untyped-def]
+def estimate(price, fair, paid, heartbeats, half):
     """Return the reviewer's estimate of the fair cost after ``paid`` uses and deferrals in ``heartbeats`` heartbeats.
 
     Experience equal to ``half`` has weight one half.
@@ -156,8 +152,7 @@ def estimate(price, fair, paid, heartbeats, half):  # type: ignore[no-untyped-de
     return price + (fair - price) * (experience / (experience + half))
 
 
-@inlined
-def reviewed_price(price, suggested, guess, floor, step_limit):  # type: ignore[no-untyped-def]
+def reviewed_price(price, suggested, guess, floor, step_limit):
     """Return the price after review: lower if the estimate supports the range ``suggested``, otherwise unchanged."""
     low, high = suggested
     if guess > high or high >= price:
@@ -173,8 +168,7 @@ PRICE_UNIFORMS = 33
 """Most uniforms that mispricing uses: one for the number of verbs, and four per verb."""
 
 
-@compiled
-def misprice(lab, tables, uniforms):  # type: ignore[no-untyped-def]
+def misprice(lab, tables, uniforms):
     """Give some verbs a price far from their hidden fair cost."""
     rules = tables.proposals
     verbs = rules.mispriced_least + int(uniforms[0] * (rules.mispriced_most - rules.mispriced_least + 1))
@@ -185,8 +179,7 @@ def misprice(lab, tables, uniforms):  # type: ignore[no-untyped-def]
         left[at] = left[left.shape[0] - k - 1]
 
 
-@compiled
-def misprice_one(lab, verb, tables, uniforms):  # type: ignore[no-untyped-def]
+def misprice_one(lab, verb, tables, uniforms):
     """Draw a fair cost near the base cost, and a price well above or below it, within floor and ceiling.
 
     If the floor leaves no room below, the price is too high.
@@ -206,8 +199,7 @@ def misprice_one(lab, verb, tables, uniforms):  # type: ignore[no-untyped-def]
     lab.price[verb] = int(price + 0.5)
 
 
-@compiled
-def defer(lab, action, verb, compound, tables, step):  # type: ignore[no-untyped-def]
+def defer(lab, action, verb, compound, tables, step):
     """Defer an action for lack of energy; if it was worthwhile, record discomfort, once per verb and heartbeat."""
     step.event = DEFERRED
     lab.deferrals += 1
@@ -226,8 +218,7 @@ def defer(lab, action, verb, compound, tables, step):  # type: ignore[no-untyped
     lab.discomfort_at[verb, 0] = lab.heartbeat
 
 
-@compiled
-def worth_deferring(lab, action, verb, compound, tables):  # type: ignore[no-untyped-def]
+def worth_deferring(lab, action, verb, compound, tables):
     """Return the value of a deferred action in bits, or 0 if it was not worthwhile.
 
     A licensed finding is worth the bits it asserts. An experiment on an unpublished compound is worth its expected
@@ -243,8 +234,7 @@ def worth_deferring(lab, action, verb, compound, tables):  # type: ignore[no-unt
     return gain if gain > tables.proposals.gain_floor else 0.0
 
 
-@compiled
-def reflect(lab, step):  # type: ignore[no-untyped-def]
+def reflect(lab, step):
     """Show the intent summary of this heartbeat; a proposal may follow."""
     step.event = REFLECTED
     lab.reflections += 1
@@ -252,8 +242,7 @@ def reflect(lab, step):  # type: ignore[no-untyped-def]
         lab.intents_shown[i] = lab.intents[i]
 
 
-@compiled
-def most_deferred(lab, tables):  # type: ignore[no-untyped-def]
+def most_deferred(lab, tables):
     """Return the verb with the most discomfort that a proposal can be about, or -1; the lowest code in case of a tie.
 
     It has enough heartbeats of evidence, no pending proposal, and a price above its floor.
@@ -268,8 +257,7 @@ def most_deferred(lab, tables):  # type: ignore[no-untyped-def]
     return found
 
 
-@compiled
-def propose(lab, tables, step):  # type: ignore[no-untyped-def]
+def propose(lab, tables, step):
     """File a proposal for the most deferred verb. This uses up its evidence and changes no price."""
     verb = most_deferred(lab, tables)
     low, high = suggested_range(tables.proposals, lab.price[verb], tables.floor[verb])
@@ -289,8 +277,7 @@ def propose(lab, tables, step):  # type: ignore[no-untyped-def]
     lab.proposals += 1
 
 
-@compiled
-def review_proposals(lab, tables, step):  # type: ignore[no-untyped-def]
+def review_proposals(lab, tables, step):
     """Decide the proposals that are due."""
     for verb in range(lab.review_at.shape[0]):
         if lab.review_at[verb] != 0 and lab.heartbeat >= lab.review_at[verb]:
@@ -317,8 +304,7 @@ def observed(_: Any) -> tuple[str, ...]:
     return ("reflected", *(f"discomfort/{name}" for name in FELT), *(f"review/{name}" for name in FELT))
 
 
-@compiled
-def observe(lab, tables, out, at):  # type: ignore[no-untyped-def]
+def observe(lab, tables, out, at):
     """Write whether a proposal may follow, and discomfort and time to review of each verb."""
     out[at] = lab.reflected
     at += 1

@@ -17,7 +17,6 @@ import math
 from typing import Any
 
 from solvent.lab.codes import Event
-from solvent.lab.compiled import inlined
 from solvent.lab.mechanism import Field, Mechanism, columns, detail
 
 FIELDS = (
@@ -37,16 +36,14 @@ STEP_FIELDS = (
 # -- rules -------------------------------------------------------------------------------------
 
 
-@inlined
-def log_score(confidence, prior, right):  # type: ignore[no-untyped-def]
+def log_score(confidence, prior, right):
     """Return the log score of a finding, bits; ``confidence`` and ``prior`` (``p0_k``) lie inside (0, 1)."""
     if right:
         return math.log2(confidence / prior)
     return math.log2((1.0 - confidence) / (1.0 - prior))
 
 
-@inlined
-def asserted_bits(confidence, prior):  # type: ignore[no-untyped-def]
+def asserted_bits(confidence, prior):
     """Return the bits that a finding asserts: the divergence of the report from the prior."""
     return confidence * log_score(confidence, prior, True) + (1.0 - confidence) * log_score(
         confidence, prior, False
@@ -58,8 +55,7 @@ def asserted_bits(confidence, prior):  # type: ignore[no-untyped-def]
 PUBLISHED = int(Event.PUBLISHED)
 
 
-@inlined
-def any_unpublished(lab):  # type: ignore[no-untyped-def]
+def any_unpublished(lab):
     """Return whether any compound is unpublished."""
     for m in range(lab.published.shape[0]):
         if lab.published[m] == 0:
@@ -67,8 +63,7 @@ def any_unpublished(lab):  # type: ignore[no-untyped-def]
     return False
 
 
-@inlined
-def assert_finding(lab, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
+def assert_finding(lab, compound, confidence, tables, step):
     """Record the finding's probability and truth, and the bits that it asserts as its claim."""
     named = lab.named[compound]
     step.belief = lab.marginal[compound, named]
@@ -76,14 +71,12 @@ def assert_finding(lab, compound, confidence, tables, step):  # type: ignore[no-
     step.claim = bits_asserted(lab, compound, confidence, tables)
 
 
-@inlined
-def bits_asserted(lab, compound, confidence, tables):  # type: ignore[no-untyped-def]
+def bits_asserted(lab, compound, confidence, tables):
     """Return the bits that a finding on the compound would assert."""
     return asserted_bits(confidence, tables.prior[lab.named[compound]])
 
 
-@inlined
-def release(lab, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
+def release(lab, compound, confidence, tables, step):
     """Publish the compound's most probable class and pay its log score."""
     score = log_score(confidence, tables.prior[lab.named[compound]], step.right)
     step.event = PUBLISHED
@@ -99,8 +92,7 @@ def observed(params: Any) -> tuple[str, ...]:
     return tuple(f"{name}/published" for name in params.assay.compounds)
 
 
-@inlined
-def observe(lab, out, at):  # type: ignore[no-untyped-def]
+def observe(lab, out, at):
     """Write which compounds have a finding."""
     for m in range(lab.published.shape[0]):
         out[at + m] = lab.published[m]

@@ -15,7 +15,6 @@ import numpy as np
 
 from solvent.lab.actions import action_table, offered_verbs
 from solvent.lab.codes import Event
-from solvent.lab.compiled import plain
 from solvent.lab.mask import write_mask
 from solvent.lab.mechanisms.debt import multiplier
 from solvent.lab.params import LabParams
@@ -163,14 +162,14 @@ def debt_scale(params: LabParams) -> float:
 def inflation(params: LabParams, lab: Any) -> float:
     """Return the factor by which debt raises the wells of a screen."""
     wells = params.plates.screen.wells
-    return float(plain(multiplier)(tables_for(params).debt, float(lab["debt"]), wells))
+    return float(multiplier(tables_for(params).debt, float(lab["debt"]), wells))
 
 
 def actions_now(params: LabParams, lab: Any) -> tuple[list[str], list[str]]:
     """Return the verbs with an action that would execute now, and the other verbs, each with its energy."""
     table = action_table(params)
     mask = np.zeros(len(table), np.int8)
-    plain(write_mask)(lab, tables_for(params), mask)
+    write_mask(lab, tables_for(params), mask)
     running = set() if lab["end_reason"] else set(table["verb"][mask.astype(bool)].tolist())
     now: tuple[list[str], list[str]] = [], []
     for verb in offered_verbs(params):

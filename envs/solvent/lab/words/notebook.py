@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvent.lab.codes import VERDICTS
-from solvent.lab.compiled import plain
 from solvent.lab.mechanisms.adequacy import RULES, adequacy_rules, rule_on, words_verdict
 from solvent.lab.mechanisms.gate import ACCEPT, MILLION, combined_verdict, gate_verdict
 from solvent.lab.params import LabParams
@@ -108,9 +107,11 @@ def weigh(params: LabParams, gate: int, score: int, plates: int) -> tuple[str, s
     of experiments on the compound.
     """
     rules, enforced = adequacy_rules(params), params.gate.enforced
-    words = plain(words_verdict)(score, rules.review_from, rules.reject_from) if rules.enforced else ACCEPT
-    combine = plain(combined_verdict)
-    verdict, by_gate = combine(gate, words, plates, enforced), combine(gate, ACCEPT, plates, enforced)
+    words = words_verdict(score, rules.review_from, rules.reject_from) if rules.enforced else ACCEPT
+    verdict, by_gate = (
+        combined_verdict(gate, words, plates, enforced),
+        combined_verdict(gate, ACCEPT, plates, enforced),
+    )
     by = ""
     if verdict != ACCEPT:
         gates = "gate" if enforced else NO_PLATE
@@ -171,10 +172,10 @@ def page_of(params: LabParams, lab: Any, compound: int) -> Notebook:
 def _finding(params: LabParams, lab: Any, compound: int, wording: int) -> Finding:
     tables = tables_for(params)
     asserted, plates = int(lab["named"][compound]), int(lab["experiments"][compound])
-    gate = int(plain(gate_verdict)(lab, compound, wording, tables))
+    gate = int(gate_verdict(lab, compound, wording, tables))
     score, rule = UNWEIGHED, ""
     if params.adequacy.enabled:
-        code = int(plain(rule_on)(lab, compound, wording, tables))
+        code = int(rule_on(lab, compound, wording, tables))
         score, rule = int(tables.rule_score[code]), RULES[code]
     verdict, by = weigh(params, gate, score, plates)
     return Finding(

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from solvent.lab.compiled import inlined
-
 WORDINGS = ("hedged", "plain", "definitive")
 """Wordings of a finding, weakest first."""
 STRENGTHS = ("poor", "rough", "good", "precise")
@@ -17,20 +15,17 @@ STRENGTHS = ("poor", "rough", "good", "precise")
 N_WORDINGS = len(WORDINGS)
 
 
-@inlined
-def readout_row(dose, observed, bins):  # type: ignore[no-untyped-def]
+def readout_row(dose, observed, bins):
     """Return the row of a readout's sentence; ``dose`` is an index of the doses, ``observed`` one of ``bins``."""
     return dose * bins + observed
 
 
-@inlined
-def fit_row(readouts, strength, named, classes):  # type: ignore[no-untyped-def]
+def fit_row(readouts, strength, named, classes):
     """Return the row of a fit's sentence, after ``readouts`` rows of readouts; strength 0 (poor) ignores ``named``."""
     return readouts if strength == 0 else readouts + 1 + (strength - 1) * classes + named
 
 
-@inlined
-def finding_row(readouts, wording, named, classes):  # type: ignore[no-untyped-def]
+def finding_row(readouts, wording, named, classes):
     """Return the row of a finding's sentence, after the rows of fits."""
     return readouts + 1 + (N_WORDINGS + wording) * classes + named
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from solvent.lab.actions import action_table, sentence
 from solvent.lab.codes import VERDICTS, EndReason, Event, Obstacle, Refusal, Verdict
-from solvent.lab.compiled import plain
 from solvent.lab.mechanisms.adequacy import RULES, looks_at
 from solvent.lab.mechanisms.assay import ec50_grid
 from solvent.lab.mechanisms.energy import hour_of, leakage, within_hours
@@ -118,12 +117,12 @@ def lot_hours(params: LabParams, lab: Any) -> int:
 def presence(params: LabParams, lab: Any) -> str:
     """Return a phrase for the user's presence and its end."""
     energy = params.energy
-    hour = plain(hour_of)(params.budget.start_hour, int(lab["heartbeat"]))
-    if not plain(within_hours)(hour, energy.present_from, energy.present_until):
+    hour = hour_of(params.budget.start_hour, int(lab["heartbeat"]))
+    if not within_hours(hour, energy.present_from, energy.present_until):
         return _user_is_away(params)
     always = energy.present_from == 0 and energy.present_until == 24
     until = "all day" if always else f"until {energy.present_until:02d}:00"
-    late = plain(within_hours)(hour, energy.late_from, energy.late_until) and energy.late_social != 1.0
+    late = within_hours(hour, energy.late_from, energy.late_until) and energy.late_social != 1.0
     return f"user here {until}" + (f"; late, publishing ×{energy.late_social:g}" if late else "")
 
 
@@ -249,7 +248,7 @@ def _obstacle(params: LabParams, step: Any) -> str:
 
 def _income(params: LabParams, step: Any) -> list[str]:
     """Return the income, leak and loss as a heartbeat closed."""
-    leaked = plain(leakage)(int(step["energy_before"] - step["energy_spent"]), params.energy.leak)
+    leaked = leakage(int(step["energy_before"] - step["energy_spent"]), params.energy.leak)
     kept = int(step["energy_gained"]) + leaked
     lost = in_thousandths(params.energy.regeneration) - kept
     leak = f", {in_units(leaked)} leaked" if leaked else ""
@@ -324,7 +323,7 @@ def _by_gate(params: LabParams, step: Any) -> str:
 def _by_words(params: LabParams, lab: Any, step: Any, compound: int) -> str:
     """Return adequacy's reason: ``its words are definitive, with one look behind them (score 3)``."""
     words, slash, _ = RULES[step["rule"]].partition("/")
-    looks = int(plain(looks_at)(lab, compound, tables_for(params)))
+    looks = int(looks_at(lab, compound, tables_for(params)))
     behind = LOOKS_BEHIND[looks] if looks < len(LOOKS_BEHIND) else plural(looks, "look")
     said = f"its words are {words}, with {behind} behind them" if slash else "it claims nothing"
     return f"{said} (score {int(step['adequacy'])})"
