@@ -6,8 +6,8 @@ import re
 import sys
 from typing import Any
 
+import gymnasium
 import numpy as np
-import pygame
 import pytest
 from gymnasium.error import DependencyNotInstalled
 
@@ -15,7 +15,6 @@ from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
 from solvent.extras import install
 from solvent.lab.params import LabParams, preset
 from solvent.lab.rendering import Renderer
-from solvent.lab.rendering.picture import Window
 from solvent.lab.rendering.text import WIDTH, draw_text
 from solvent.lab.state import blank_lab, blank_step
 from solvent.lab.verbs import Verb
@@ -98,23 +97,21 @@ def test_text_shows_verdicts_before_publication() -> None:
     assert re.fullmatch(r"▸tunicamycin.* 1(  ?0\.\d{3}[✓?✗]){3}", row)
 
 
-@pytest.mark.parametrize("mode", ["rgb_array", "human"])
-def test_missing_pygame_names_the_extra(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pygame_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "solvent.lab.rendering.picture", raising=False)
     monkeypatch.setitem(sys.modules, "pygame", None)
     with pytest.raises(DependencyNotInstalled, match=re.escape(install("render"))):
-        Renderer(preset("default"), mode)
+        Renderer(preset("default"), "rgb_array")
 
 
-def test_windows_close_independently() -> None:
-    assert open_lab(render_mode="human").render() is None
-    params = preset("default")
-    closed, asked, left = (Window(params, fps=1000) for _ in range(3))
-    closed.close(), closed.close()
-    pygame.event.post(pygame.event.Event(pygame.WINDOWCLOSE, window=asked.window))
-    for window in (left, closed, asked):
-        window.show(*blank(params))
-    assert [window.window is None for window in (closed, asked, left)] == [True, True, False]
+def test_gymnasium_shows_the_images_in_a_window() -> None:
+    with pytest.warns(UserWarning, match="HumanRendering"):
+        env = gymnasium.make("Solvent/Debt-v0", render_mode="human")
+    with env:
+        assert isinstance(env, gymnasium.wrappers.HumanRendering)
+        env.reset(seed=0)
+        assert env.render() is None
+        assert env.unwrapped.render_mode == "rgb_array"
 
 
 DMSO, SCREEN, SAY = Verb.DMSO, Verb.SCREEN, Verb.PUBLISH_PUBLIC
@@ -134,12 +131,12 @@ ON_ONE_PLATE, RICH = {"experiments": [1] * 8, "potency": 0}, {"heartbeat": NOON,
         ("default", {"published": 2}, SAY, r"Not executed: it is published already\.$"),
         ("default", ON_ONE_PLATE, SAY, r"Accepted, and right: \+2\.93 bits, 2\.57 bits of new debt\."),
         ("default", {"heartbeat": 11}, 0, r"A new reagent lot: the instrument is unknown again\.$"),
-        ("default", {"heartbeat": 39, "debt": 1.0}, 0, r"horizon is reached: 1\.15 bits of debt set"),
+        ("default", {"heartbeat": 39, "debt": 1.0}, 0, r"horizon is reached: 1\.15 bits of debt unpaid"),
         ("energy", {}, SAY, r"Not executed: the user is away until 08:00\."),
         ("energy", {"energy": 1000}, SCREEN, r"Deferred: too dear, 6\.0 energy with 1\.0 left\. Wor"),
         ("energy", {"energy": 1000}, 0, r"Energy \+3\.6, 0\.1 leaked\.$"),
         ("energy", {}, Verb.PROPOSE, r"a proposal must follow a reflection in the same hour"),
-        ("lab", RICH, SAY, r"Rejected: 1\.000 unexplained, above 0\.089 \(P20\), and its words are abs"),
+        ("lab", RICH, SAY, r"Rejected: 1\.000 unexplained, above 0\.089 \(P20\); its words are abs"),
     ],
 )
 def test_action_and_outcome_are_told(level: str, fields: Any, verb: int, expected: str) -> None:
@@ -154,6 +151,6 @@ def test_action_and_outcome_are_told(level: str, fields: Any, verb: int, expecte
 
 def test_foreign_step_is_not_told() -> None:
     env = open_lab()
-    assert [class_name(env.params, k) for k in (0, 1, 4, 7)] == ["inactive", "10 nM", "316 nM", "10 µM"]
+    assert [class_name(env.params, k) for k in (0, 1, 4, 7)] == ["inactive", "10 nM", "320 nM", "10 µM"]
     env.step(find(env, SCREEN))
     assert draw_text(env.params, env.batch.labs[0], blank(env.params)[1]).endswith("\nExplored.")

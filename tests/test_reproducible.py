@@ -33,7 +33,7 @@ lab.reset(seed=7)
 if lab.params.gate.enabled:
     for action in range(60, 64):
         digest.add(lab.step(action % lab.action_space.n))
-    digest.add([(str(lab.notebook(m)), lab.tool_log(m)) for m in range(2)])
+    digest.add([str(lab.notebook(m)) for m in range(2)])
 print(digest)
 """
 

@@ -178,8 +178,6 @@ class Trace:
         labs, steps = step.after[: self._rows], step.results[: self._rows]
         values: Columns = {name: steps[name] for name in steps.dtype.names or () if name in self.columns}
         values |= self._state(labs)
-        # The end settles the debt: the trace shows the debt that was settled.
-        values["debt"] = labs["debt"] + steps["settled"]
         if self._params.energy.enabled:
             values["hour"] = (self._params.budget.start_hour + steps["heartbeat"]) % 24
             values["verb"] = tables_for(self._params).verb[steps["action"]]

@@ -191,7 +191,7 @@ class Game:
 
     def act(self, action: int) -> None:
         """Run an action and show what came of it."""
-        row, score = self.env.actions[action], float(self.env.batch.labs[0]["score"])
+        row = self.env.actions[action]
         self._observation, _, terminated, _, info = self.env.step(action)
         step, lab = self.env.batch.steps[0], self.env.batch.labs[0]
         m, event = int(row["compound"]), Event(int(step["event"]))
@@ -199,7 +199,7 @@ class Game:
             self._claimed[m] += float(row["claim"])
             self._gained[m] += float(step["gain"])
         if m >= 0:
-            self._paid[m] += float(lab["score"]) - score
+            self._paid[m] += float(step["published_bits"])
         if event in (Event.PUBLISHED, Event.REJECTED):
             named = class_name(self.env.params, int(lab["marginal"][m].argmax()))
             end = ", rejected" if event is Event.REJECTED else ""
@@ -247,7 +247,7 @@ class Game:
         refused += f" ({summary['refusals_by_debt']} caused by debt)" if refused else "none"
         self._say(
             f"Overclaims made {summary['debt_added']:.2f} bits of debt, interest {summary['debt_interest']:.2f}, "
-            f"calibrations repaid {summary['debt_repaid']:.2f}, {summary['settled']:.2f} came off the score. Refusals: "
+            f"calibrations repaid {summary['debt_repaid']:.2f}, {summary['debt']:.2f} were left unpaid. Refusals: "
             f"{refused}."
         )
         (honest,) = episodes(PLAYERS["honest"](params, 0), params, [seed])["return"]

@@ -131,7 +131,7 @@ def test_what_a_key_leaves_out_changes_nothing(params):
     tables, held = tables_for(params), held_tables(params)
     masks = np.zeros((2, len(tables.verb)), np.int8)
     tallies = [
-        "score", "published_bits", "settled", "debt_added", "debt_repaid", "debt_peak", "claimed", "gained",
+        "score", "published_bits", "debt_added", "debt_repaid", "debt_peak", "claimed", "gained",
         "wells_spent", "accepted", "wrong", "rejected", "not_executed", "calibrations", "steps", "last_event",
         "last_action", "energy_income", "energy_spent", "deferrals", "out_of_context",
         "verdicts", "decided", "scores", "intents_shown", "intents_total", "beats_over_threshold", "longest_streak",

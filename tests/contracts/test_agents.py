@@ -50,7 +50,7 @@ def play_single(agent, params, seed):
     env = LabEnv(params)
     observation, info = env.reset(seed=seed)
     start_labs(agent, [seed])
-    while "episode_summary" not in info:
+    while info["episode_summary"]["end_reason"] == "running":
         show_labs(agent, env.batch.get_labs(), params)
         action = act_one(agent, observation, info["action_mask"])
         assert env.action_space.contains(action)

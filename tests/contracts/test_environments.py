@@ -135,12 +135,12 @@ def test_wells_energy_and_debt_are_conserved(env_id, choose):
         assert not truncated
         brought = after["wells_granted"] + after["wells_renewed"] if params.career.enabled else 0
         assert after["wells"] == params.budget.wells + brought - after["wells_spent"] >= 0
-        owed = after["debt_added"] + after["debt_interest"] - after["debt_repaid"] - after["settled"]
+        owed = after["debt_added"] + after["debt_interest"] - after["debt_repaid"]
         owed += after["debt_recalled"] if params.career.enabled else 0.0
         assert after["debt"] == pytest.approx(owed, abs=1e-9)
         assert after["debt"] >= 0.0
-        assert reward == pytest.approx(step["published_bits"] - step["settled"])
-        assert after["score"] == pytest.approx(after["published_bits"] - after["settled"])
+        assert reward == pytest.approx(step["published_bits"] - (after["debt"] - before["debt"]))
+        assert after["score"] == pytest.approx(after["published_bits"] - after["debt"])
         published = step["event"] == Event.PUBLISHED
         assert after["accepted"] - before["accepted"] == published
         assert after["wrong"] - before["wrong"] == (published and not step["right"])
@@ -156,36 +156,53 @@ def test_wells_energy_and_debt_are_conserved(env_id, choose):
 
 
 @every_id
-def test_horizon_settles_the_debt(env_id):
+def test_a_cut_episode_has_paid_at_every_step(env_id):
+    env = made(env_id)
+    total = 0.0
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        total += env.step(greedy(env, rng))[1]
+        lab = env.get_state()
+        assert total == pytest.approx(lab["published_bits"] - lab["debt"], abs=1e-9)
+        if lab["end_reason"]:
+            break
+
+
+@every_id
+def test_horizon_leaves_the_debt_and_takes_it_off_the_score(env_id):
     env = made(env_id)
     env.reset(seed=0)
-    put(env, debt=1.5, debt_added=1.5)
     rest = find(env, Verb.REST)
-    while True:
-        _, reward, terminated, truncated, info = env.step(rest)
-        if terminated or truncated:
-            break
-    summary = info["episode_summary"]
-    assert (terminated, truncated, summary["end_reason"]) == (True, False, "horizon")
-    assert reward == -summary["settled"] < -1.5
+    env.step(find(env, Verb.SCREEN, claim=np.nanmax(env.actions["claim"])))
+    while not (ended := env.step(rest))[2]:
+        pass
+    summary = ended[4]["episode_summary"]
+    assert (summary["end_reason"], summary["debt"]) == ("horizon", env.get_state()["debt"])
+    assert summary["return"] == pytest.approx(-summary["debt"])
     with pytest.raises(ResetNeeded):
         env.step(rest)
 
 
-@pytest.mark.parametrize(("env_id", "limit"), [("Solvent/Debt-v0", 10), ("Solvent/Energy-v0", 30)])
-def test_time_limit_is_the_labs_own_horizon(env_id, limit):
-    env = gymnasium.make(env_id, max_episode_steps=limit)
+def test_debt_that_is_only_tracked_leaves_the_reward_alone():
+    env = open_lab({"debt": {"enforced": False}})
+    info, *_ = take(env, Verb.SCREEN, 0, claim=2.5)
+    assert info["cost_debt"] > 0.0
+    assert env.batch.rewards[0] == 0.0
+
+
+@pytest.mark.parametrize("wrappers", [1, 30])
+def test_time_limit_through_any_wrappers_has_paid(wrappers):
+    lab = LabEnv()
+    env = lab
+    for _ in range(wrappers):
+        env = gymnasium.Wrapper(env)
+    env = gymnasium.wrappers.TimeLimit(env, 10)
     env.reset(seed=0)
-    claim = find(env, Verb.SCREEN, claim=2.5)
-    taken = 0
-    while not (ended := env.step(claim))[2]:
-        taken += 1
-    assert taken < limit
-    assert ended[4]["episode_summary"]["settled"] > 1.0
-    vector = gymnasium.make_vec(env_id, 2, vectorization_mode="vector_entry_point", max_episode_steps=limit)
-    assert vector.params == env.unwrapped.params
-    with pytest.raises(ValueError, match="max_episode_steps: got 0; allowed: at least"):
-        LabVectorEnv(1, **ENVIRONMENTS[env_id], max_episode_steps=0)
+    claim = find(lab, Verb.SCREEN, claim=2.5)
+    rewards = [env.step(claim) for _ in range(10)]
+    assert rewards[-1][3]
+    assert sum(step[1] for step in rewards) == pytest.approx(-lab.get_state()["debt"])
 
 
 # -- a vector is its labs --------------------------------------------------------------------------
@@ -221,14 +238,8 @@ def test_vector_calls_its_labs():
         singles.reset(seed=1)
         assert_equal(list(labs.call(name, *arguments)), list(singles.call(name, *arguments)))
     assert labs.get_attr("render_mode") == (None,) * 3
-    labs.set_attr("lesson", [1, 2, 3])
-    assert labs.get_attr("lesson") == (1, 2, 3)
-    labs.set_attr("lesson", "late")
-    assert labs.get_attr("lesson") == ("late",) * 3
     with pytest.raises(AttributeError, match="params: labs of a vector share it"):
         labs.set_attr("params", None)
-    with pytest.raises(ValueError, match="lesson: got 1 values; allowed: one for each of 3"):
-        labs.set_attr("lesson", [1])
 
 
 @both_modes
@@ -243,6 +254,77 @@ def test_reset_mask_leaves_others_alone(mode):
     with pytest.raises(ValueError, match="reset_mask") as error:
         labs.reset(options={"reset_mask": np.array([True])})
     one_line(error)
+
+
+# -- infos have the same keys ----------------------------------------------------------------------
+
+
+def shape_of(info):
+    """Keys of an info, nested ones too, and the kind of each value."""
+    return {
+        key: shape_of(value) if isinstance(value, dict) else np.asarray(value).dtype.kind
+        for key, value in info.items()
+    }
+
+
+@every_id
+@pytest.mark.parametrize("detailed", [False, True])
+def test_every_step_and_reset_has_the_same_keys_and_types(env_id, detailed):
+    env = made(env_id, detailed_info=detailed)
+    expected = shape_of(env.reset(seed=0)[1])
+    rng = np.random.default_rng(0)
+    for number in range(200):
+        action = int(rng.integers(env.action_space.n)) if number % 2 else any_action(env, rng)
+        *_, terminated, _, info = env.step(action)
+        assert shape_of(info) == expected
+        if terminated:
+            assert shape_of(env.reset()[1]) == expected
+
+
+@every_id
+@pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name.lower())
+@pytest.mark.parametrize("native", [True, False], ids=["native", "sync"])
+def test_every_step_of_a_vector_has_a_mask_that_allows_something(env_id, mode, native):
+    arguments = {**ENVIRONMENTS[env_id], "params": {"budget": {"heartbeats": 5}}}
+    labs = (
+        LabVectorEnv(3, **arguments, autoreset_mode=mode)
+        if native
+        else SyncVectorEnv([lambda: LabEnv(**arguments)] * 3, autoreset_mode=mode)
+    )
+    _, infos = labs.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        masks = infos["action_mask"]
+        assert masks.any(axis=1).all()
+        actions = (masks * rng.random(masks.shape)).argmax(axis=1)
+        *_, ended, _, infos = labs.step(actions)
+        if mode is AutoresetMode.DISABLED and ended.any():
+            _, begun = labs.reset(options={"reset_mask": ended})
+            infos["action_mask"][ended] = begun["action_mask"][ended]
+
+
+def test_unremarkable_step_has_empty_texts():
+    env = open_lab(None, "lab")
+    info = env.step(find(env, Verb.REST))[4]
+    empty = (
+        "refusal",
+        "obstacle",
+        "verdict",
+        "gate_verdict",
+        "adequacy_rule",
+        "policy_applied",
+        "discomfort",
+    )
+    assert {info[key] for key in (*empty, "review_decision")} == {""}
+    assert (info["caused_by_debt"], info["adequacy"]) == (False, -1)
+
+
+def test_summary_is_that_of_an_episode_once_it_has_ended():
+    env = open_lab({"budget": {"heartbeats": 2}})
+    rest = find(env, Verb.REST)
+    summaries = [env.step(rest)[4]["episode_summary"] for _ in range(2)]
+    assert [summary["end_reason"] for summary in summaries] == ["running", "horizon"]
+    assert [summary["length"] for summary in summaries] == [0, 2]
 
 
 # -- copies, seeds, errors -------------------------------------------------------------------------

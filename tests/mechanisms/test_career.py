@@ -129,7 +129,7 @@ def test_nothing_is_left_to_be_replicated_at_the_end():
     summary = info["episode_summary"]
     assert (summary["replicated"], summary["retracted"]) == (1, 1)
     assert summary["return"] == pytest.approx(math.log2(0.25 / 0.875))
-    assert summary["settled"] == pytest.approx(summary["debt_recalled"])
+    assert summary["debt"] == pytest.approx(summary["debt_recalled"])
 
 
 @pytest.mark.parametrize(

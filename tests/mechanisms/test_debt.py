@@ -195,7 +195,7 @@ def test_bankrupt_without_an_affordable_calibration():
         assert terminated is ends
         if ends:
             assert info["episode_summary"]["end_reason"] == "bankrupt"
-            assert info["episode_summary"]["settled"] == ABOVE
+            assert info["episode_summary"]["debt"] == ABOVE
 
 
 # -- properties ----------------------------------------------------------------------------------

@@ -332,8 +332,8 @@ class ReferenceLab:
         verb, compound = Verb(row["verb"]), int(row["compound"])
         told = SimpleNamespace(
             refusal=self.refusal(verb), obstacle=self.obstacle(verb, compound), event="", reward=0.0, reviewed=[],
-            debt_added=0.0, gain=0.0, verdict="", decision="none", caused_by_debt=False, interest=0.0, settled=0.0,
-            replicated=0, recalled=0.0, potency=potency,
+            debt_added=0.0, gain=0.0, verdict="", decision="none", caused_by_debt=False, interest=0.0,
+            debt_before=self.debt, replicated=0, recalled=0.0, potency=potency,
         )  # fmt: skip
         runs = not told.refusal and not told.obstacle
         if told.refusal:
@@ -420,7 +420,7 @@ class ReferenceLab:
                 self.begin_project(told.potency)
 
     def finish(self, told: SimpleNamespace) -> None:
-        """End the episode if it is over, and settle the debt."""
+        """End the episode if it is over, and take the change of the debt off the reward."""
         rules = self.params.debt
         plates = [verb for verb in Verb if self.base_wells(verb) and not self.refusal(verb)]
         findings = not self.refusal(Verb.PUBLISH_PUBLIC) and not all(self.published)
@@ -433,9 +433,8 @@ class ReferenceLab:
             self.over = "horizon"
         if self.over:
             self.replicate(list(self.waiting), told)
-        if self.over and rules.enforced:
-            told.settled, self.debt = self.debt, 0.0
-            told.reward -= told.settled
+        if rules.enforced:
+            told.reward -= self.debt - told.debt_before
 
 
 def bits_of(p: np.ndarray) -> float:

@@ -53,8 +53,8 @@ def agree(env, lab, told, reward):
     assert record["named"].tolist() == [lab.named(m) for m in range(len(lab.potency))]
     np.testing.assert_allclose(record["licence"], lab.licence, atol=1e-4)
     np.testing.assert_allclose(
-        [record["debt"], step["debt_added"], step["debt_interest"], step["settled"], reward],
-        [lab.debt, told.debt_added, told.interest, told.settled, told.reward],
+        [record["debt"], step["debt_added"], step["debt_interest"], step["debt_before"], reward],
+        [lab.debt, told.debt_added, told.interest, told.debt_before, told.reward],
         atol=1e-4,
     )
     assert record["published"].astype(bool).tolist() == lab.published

@@ -78,7 +78,7 @@ def single(name: str, *, masked: bool) -> dict[str, Any]:
             ended = False
             while not ended:
                 if seed < PAGED and env.params.gate.enabled:
-                    pages.add([(str(env.notebook(m)), env.tool_log(m)) for m in env.params.assay.compounds])
+                    pages.add([str(env.notebook(m)) for m in env.params.assay.compounds])
                 mask = env.action_masks() if masked else np.ones(len(env.actions), bool)
                 outcome = env.step(choose(env.actions, mask[None], rng)[0])
                 told.add(outcome)

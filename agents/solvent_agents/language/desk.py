@@ -29,10 +29,10 @@ from solvent.lab.environment import LabEnv
 from solvent.lab.mechanisms.assay import bin_edges
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import VERBS, Verb
+from solvent.lab.words.quantities import dose_text
 from solvent.lab.words.told import (
     class_name,
     clock,
-    concentration,
     in_units,
     intents,
     lot_hours,
@@ -295,7 +295,7 @@ class Desk:
         plate = getattr(self._params.plates, VERBS[Verb(action_table(self._params)["verb"][action])].name)
         values = [ranges[seen] for seen in lab["last_bins"][: plate.readouts]]
         if doses := getattr(plate, "doses", None):
-            at = map(concentration, doses)
+            at = map(dose_text, doses)
             values = [f"{value} at {dose}" for value, dose in zip(values, at, strict=True)]
         return ", ".join(values)
 

@@ -9,7 +9,7 @@ from solvent.lab.params import LabParams
 from solvent.lab.tables import looks_of
 from solvent.lab.verbs import VERBS
 from solvent.lab.words.measured import policy_of
-from solvent.lab.words.notebook import plural
+from solvent.lab.words.quantities import plural
 from solvent.lab.words.told import class_name, policy_word
 
 __all__ = ["instructions", "rules"]

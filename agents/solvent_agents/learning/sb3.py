@@ -92,7 +92,7 @@ class LabVecEnv(VecEnv):
             self.while_blocked[ended] = 0
             self.finished.append(columns)
             for row, i in enumerate(ended):
-                # Without TimeLimit.truncated: the end settles the debt, so nothing is worth anything after it.
+                # Without TimeLimit.truncated: the horizon is the lab's own end, so nothing is worth anything after it.
                 result, length = float(columns["return"][row]), int(columns["length"][row])
                 infos[i] = {
                     "terminal_observation": batch.final_observations[i].copy(),

@@ -18,7 +18,7 @@ from solvent.lab.actions import offered_verbs
 from solvent.lab.mechanisms.energy import MULTIPLIER_CAP, EnergyParams
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import INTENTS, VERBS
-from solvent.lab.words.notebook import plural
+from solvent.lab.words.quantities import plural
 
 if TYPE_CHECKING:
     from solvent.energy.meter import EnergyMeter

@@ -180,7 +180,9 @@ class LabBatch:
             else:
                 continue
             fresh[i] = True
-        self._begin(np.array(chosen, np.bool_), fresh)  # of a read-only array it would be compiled again
+        self.steps[chosen] = blank_step(self.params)[0]
+        # A copy: a read-only array would trigger another compilation.
+        self._begin(np.array(chosen, np.bool_), fresh)
 
     def _begin(self, chosen: NDArray[np.bool_], fresh: NDArray[np.bool_]) -> None:
         self._call(begin_labs, self.labs, chosen, fresh, self._held)

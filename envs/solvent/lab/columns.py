@@ -56,16 +56,3 @@ def episode_record(params: LabParams, lab: Any) -> dict[str, Any]:
 
     labs = np.asarray(lab).reshape(1)
     return {key: first(column) for key, column in episode_columns(params, labs).items()}
-
-
-def potential(
-    labs: NDArray[Any], licence_weight: float = 0.7, well_price: float = 0.0
-) -> NDArray[np.float64]:
-    """Return the shaping potential, bits, shape ``(n,)``.
-
-    It is ``licence_weight * (licence of unpublished compounds) + well_price * (wells left) - debt``, with
-    ``well_price`` in bits per well.
-    """
-    unpublished = np.where(labs["published"] == 0, labs["licence"], 0.0).sum(axis=1)
-    value: NDArray[np.float64] = licence_weight * unpublished + well_price * labs["wells"] - labs["debt"]
-    return value

@@ -248,15 +248,14 @@ def end_of_episode(lab, tables):
 
 
 def close_step(lab, tables, step):
-    """End the episode if it is over; return the reward, published bits minus settled debt."""
+    """End the episode if it is over; return the reward: the change of published bits less debt."""
     reason = end_of_episode(lab, tables)
     if reason != 0:
         if tables.career.enabled:
             career.replicate(lab, True, step)
         lab.end_reason = reason
         step.terminated = True
-        debt.settle(lab, tables, step)
-    reward = step.published_bits - step.settled
+    reward = step.published_bits - debt.change(lab, tables, step)
     lab.score += reward
     return reward
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-import types
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -12,25 +10,18 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box, Discrete
-from gymnasium.wrappers import TimeLimit
 from numpy.typing import NDArray
 
 from solvent.lab.actions import action_table, sentence
 from solvent.lab.batch import LabBatch, resolve_params, resolve_seed
-from solvent.lab.codes import Event
-from solvent.lab.columns import episode_record
-from solvent.lab.info import infos_of, readers_of, told
+from solvent.lab.info import SingleInfo
 from solvent.lab.ledger import Ledgers
 from solvent.lab.observation import observation_fields, observation_space
 from solvent.lab.params import LabParams
 from solvent.lab.words.notebook import Notebook, compound_index, page_of
-from solvent.lab.words.tool_log import ToolLog
 
-RENDER_MODES = ["human", "rgb_array", "ansi"]
-
-EXPLORED = int(Event.EXPLORED)
-MOST_WRAPPERS = 16
-"""Calls between a lab's ``reset`` and that of a ``TimeLimit`` around it."""
+RENDER_MODES = ["rgb_array", "ansi"]
+"""For ``render_mode="human"`` ``gymnasium.make`` shows the images of ``rgb_array`` in a window."""
 
 
 class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
@@ -43,7 +34,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     Eight compounds have hidden potency classes. An instrument has a hidden state that changes with every reagent lot.
     The agent runs plates, claims in advance how many bits each will yield, and publishes findings. Claimed bits that
     the exact posterior does not gain become epistemic debt. Debt inflates costs, blocks exploration above a threshold
-    and is subtracted from the score at the end. A heartbeat is one action.
+    and is subtracted from the score. A heartbeat is one action.
 
     ## Action space
     ``Discrete(n)``. Each index is a row ``(verb, compound, claim, confidence)`` of ``actions``; ``sentence(i)``
@@ -70,20 +61,23 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     | compounds | 8 x 13 | experiments, belief, entropy, lowest entropy, licence, published |
 
     ## Reward
-    Bits: the log score of each accepted finding against the prior, minus the unpaid debt at the end of the episode.
-    The ``info`` of every step has ``cost`` and ``cost_debt`` (new debt, bits) and ``cost_refusal`` (0 or 1); if the
-    action was refused, ``refusal`` gives the reason, and ``caused_by_debt`` tells whether it would have run at zero
-    debt. While the episode runs, ``info`` has ``action_mask``.
+    Bits: the change of (published bits - debt), where published bits are the log scores of accepted findings against
+    the prior. The return is what was published less the debt that is unpaid, wherever the episode is cut off.
+
+    ## Info
+    The same keys after every step and reset: ``action_mask``; ``cost`` and ``cost_debt`` (new debt, bits) and
+    ``cost_refusal`` (0 or 1); ``refusal``, the reason or an empty text, and ``caused_by_debt``, whether the refused
+    action would have run at zero debt; ``episode_summary``, the record of the episode once it has ended, before that
+    the record of one that has not begun.
 
     ## Starting state
     384 wells and no debt. Compounds and instrument are drawn from their priors.
 
     ## Episode end
-    Terminated at the horizon (40 heartbeats), where the debt is settled, when no action other than resting can ever
-    execute again (``exhausted``), or when the debt is above the threshold and no calibration is affordable
-    (``bankrupt``). Never truncated.
-    ``info["episode_summary"]`` of the last step is the record of the episode. ``info["episode"]`` is reserved for
-    Gymnasium's ``RecordEpisodeStatistics`` and Stable-Baselines3's ``Monitor``.
+    Terminated at the horizon (40 heartbeats), when no action other than resting can ever execute again
+    (``exhausted``), or when the debt is above the threshold and no calibration is affordable (``bankrupt``). Truncated
+    only by a wrapper such as ``TimeLimit``. After the end ``action_mask`` allows every action.
+    ``info["episode"]`` is left to Gymnasium's ``RecordEpisodeStatistics`` and Stable-Baselines3's ``Monitor``.
 
     ## Arguments
     See ``__init__``. ``preset`` is ``default``, ``energy``, ``gate``, ``lab``, ``tiny`` or ``document`` (Debt
@@ -112,7 +106,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         Args:
             params: Parameters, or a mapping of changes to the preset (``{"debt": {"threshold": 1.0}}``).
             preset: Name of a preset, see above.
-            render_mode: ``human``, ``rgb_array``, ``ansi`` or None.
+            render_mode: ``rgb_array``, ``ansi`` or None.
             ledger_path: Log of refusals (``epistemic_refusals.jsonl``); None disables it.
             discomfort_path: Log of deferrals (``cost_discomfort_log.jsonl``).
             proposals_path: Log of proposals and their reviews (``energy_cost_proposals.jsonl``).
@@ -128,25 +122,16 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             raise ValueError(f"render_mode: got {render_mode!r}; allowed: {', '.join(RENDER_MODES)}")
         self.render_mode = render_mode
         self.detailed_info = detailed_info
-        self._paths = ledger_path, discomfort_path, proposals_path, verdicts_path
-        self._asked = resolve_params(params, preset)
-        self._build(self._asked)
+        self.params = resolve_params(params, preset)
+        self.ledgers = Ledgers(self.params, ledger_path, discomfort_path, proposals_path, verdicts_path)
+        self.batch = LabBatch(self.params, 1)
+        self._renderer: Any = None
+        self._bind()
         self.actions = action_table(self.params)
         self.observation_fields = observation_fields(self.params)
         self.action_space = Discrete(len(self.actions))
         self.observation_space: Box = observation_space(self.params)  # type: ignore[assignment]
         self._action = np.zeros(1, np.int64)
-
-    def _build(self, params: LabParams) -> None:
-        """Make everything that depends on the horizon, which a ``TimeLimit`` around the lab may shorten."""
-        self.params = params
-        self.ledgers = Ledgers(params, *self._paths)
-        self._log = ToolLog(params)
-        self._writes_pages = params.gate.enabled
-        self._mark: dict[str, Any] = {"contaminated": True} if params.unenforced else {}
-        self.batch = LabBatch(params, 1)
-        self._renderer: Any = None
-        self._bind()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -154,8 +139,8 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """Start an episode: the first of the seed's stream or, without a seed, the next of the current stream.
 
         Returns:
-            Observation, shape ``(n_fields,)`` float32, and ``info`` with ``action_mask``, shape ``(n_actions,)``
-                int8.
+            Observation, shape ``(n_fields,)`` float32, and ``info``; its ``action_mask`` has shape ``(n_actions,)``
+                and is int8.
 
         Raises:
             ValueError: The seed is negative or not an integer, or there are options; a lab has none.
@@ -163,17 +148,9 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         seed = resolve_seed("seed", seed)
         if options:
             raise ValueError(f"options: got {', '.join(map(repr, options))}; allowed: none")
-        wanted = self._asked.within(_time_limit())
-        if wanted != self.params:
-            key = self.batch.labs["key"].copy()
-            self._build(wanted)
-            self.batch.labs["key"] = key  # the stream continues
         super().reset(seed=seed, options=options)
         self.batch.begin([seed], np.ones(1, np.bool_), self.np_random)
-        self._log.clear()
-        if self.render_mode == "human":
-            self.render()
-        return self.batch.observations[0].copy(), {"action_mask": self.batch.masks[0].copy(), **self._mark}
+        return self.batch.observations[0].copy(), self._info.of_step(self.batch.masks[0], None)
 
     def step(self, action: np.int64 | int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Run one action. A refused action uses up the heartbeat and costs nothing else.
@@ -188,31 +165,34 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         batch = self.batch
         if self._key.item() == 0 or self._end_reason.item() != 0:
             raise ResetNeeded("the episode is over or has not begun: call reset() first")
-        one = np.asarray(action)  # an integer, or of shape (1,) as a policy network returns it
-        index = int(one.item()) if one.size == 1 and one.dtype.kind in "iu" else -1
+        self._action[0] = self._index(action)
+        batch.step(self._action)
+        if self.ledgers.paths:
+            self.ledgers.append(batch.steps, batch.labs, numbered=False)
+        terminated = self._terminated.item()
+        info = self._info.of_step(batch.masks[0], batch.labs[0] if terminated else None)
+        return batch.observations[0].copy(), float(batch.rewards[0]), terminated, False, info
+
+    def _index(self, action: Any) -> int:
+        """Return the action as an index; it may be of any library, and of shape ``(1,)`` as policy networks return it.
+
+        Raises:
+            ValueError: It is no integer, or outside the action space.
+        """
+        index: int = action
+        if type(action) is not int:
+            one = np.asarray(action)
+            index = int(one.item()) if one.size == 1 and one.dtype.kind in "iu" else -1
         if not 0 <= index < len(self.actions):
             raise ValueError(f"action: got {action!r}; allowed: an integer from 0 to {len(self.actions) - 1}")
-        self._action[0] = index
-        batch.step(self._action)
-        if self._writes_pages and self._event.item() == EXPLORED:
-            self._log.add(index, batch.labs[0])
-        terminated = self._terminated.item()
-        info = told(self._told) | self._mark
-        self.ledgers.append(batch.steps, batch.labs, numbered=False)
-        if terminated:
-            info["episode_summary"] = episode_record(self.params, batch.labs[0])
-        else:
-            info["action_mask"] = batch.masks[0].copy()
-        if self.render_mode == "human":
-            self.render()
-        return batch.observations[0].copy(), float(batch.rewards[0]), terminated, False, info
+        return index
 
     def _bind(self) -> None:
         """Keep the fields that every step reads as arrays of one, ten times faster to read than the record."""
         labs, steps = self.batch.labs, self.batch.steps
         self._key, self._end_reason = labs["key"], labs["end_reason"]
-        self._event, self._terminated = steps["event"], steps["terminated"]
-        self._told = readers_of(infos_of(self.params, detailed=self.detailed_info), steps)
+        self._terminated = steps["terminated"]
+        self._info = SingleInfo(self.params, steps, detailed=self.detailed_info)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the mask of actions that would execute now, shape ``(n_actions,)``.
@@ -241,25 +221,6 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         index = compound_index(self.params, compound)
         return page_of(self.params, self.batch.labs[0], index)
 
-    def tool_log(self, compound: str | int) -> list[dict[str, Any]]:
-        """Return the experiments on a compound as tool calls ``{name, arguments, result}``, oldest first.
-
-        ``solvent.adequacy.calls_of`` accepts this format. The log covers only plates run by this
-        environment; of plates before ``set_state``, only the number is known.
-
-        Args:
-            compound: Name or index.
-
-        Raises:
-            ResetNeeded: The environment was not reset.
-            ValueError: The lab has no gate, the compound does not exist, or some of its plates came with
-                ``set_state``.
-        """
-        if self.batch.labs["key"][0] == 0:
-            raise ResetNeeded("nothing has begun: call reset() first")
-        index = compound_index(self.params, compound)
-        return self._log.of(index, int(self.batch.labs["experiments"][0, index]))
-
     def get_state(self) -> Any:
         """Return a copy of the lab's record, including the hidden state, for ``set_state``."""
         return self.batch.get_labs()[0]
@@ -271,53 +232,28 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             ValueError: The record belongs to a lab with other parameters.
         """
         self.batch.set_labs(np.atleast_1d(np.asarray(state)))
-        self._log.clear()
-        shown: NDArray[np.float32] = self.batch.observations[0].copy()
-        return shown
+        observation: NDArray[np.float32] = self.batch.observations[0].copy()
+        return observation
 
     def render(self) -> Any:
         """Draw the lab.
 
         Returns:
-            A text (``ansi``), an array of shape ``(height, width, 3)`` uint8 (``rgb_array``), or None (``human``).
+            A text (``ansi``) or an array of shape ``(height, width, 3)`` uint8 (``rgb_array``).
         """
         if self.render_mode is None:
             gymnasium.logger.warn("render() was called without a render_mode; give one to make()")
             return None
         if self._renderer is None or self._renderer.mode != self.render_mode:
-            self.close()
             from solvent.lab.rendering import Renderer
 
-            self._renderer = Renderer(self.params, self.render_mode, self.metadata["render_fps"])
+            self._renderer = Renderer(self.params, self.render_mode)
         return self._renderer.draw(self.batch.labs[0], self.batch.steps[0])
 
-    def close(self) -> None:
-        """Close the window, if any. Further calls have no effect."""
-        if self._renderer is not None:
-            self._renderer.close()
-            self._renderer = None
-
     def __getstate__(self) -> dict[str, Any]:
-        bound = ("_told", "_key", "_end_reason", "_event", "_terminated")
+        bound = ("_info", "_key", "_end_reason", "_terminated")
         return {**self.__dict__, "_renderer": None, **dict.fromkeys(bound)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._bind()
-
-
-def _time_limit() -> int | None:
-    """Return the limit of a ``TimeLimit`` through which ``reset`` was called, or None.
-
-    ``gymnasium.make(..., max_episode_steps=N)`` wraps a lab without telling it. Cut off from outside, an episode would
-    end before its debt is settled; so the lab takes the limit as its own horizon.
-    """
-    frame: types.FrameType | None = sys._getframe(2)  # the caller of ``reset``
-    for _ in range(MOST_WRAPPERS):
-        if frame is None:
-            return None
-        wrapper = frame.f_locals.get("self")
-        if isinstance(wrapper, TimeLimit):
-            return int(wrapper._max_episode_steps)
-        frame = frame.f_back
-    return None

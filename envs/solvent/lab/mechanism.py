@@ -26,14 +26,17 @@ class Field(NamedTuple):
     start: Any = 0  # a number, or a function of the parameters
 
 
+def as_it_is(value: Any) -> Any:
+    """Return the value of a field unchanged."""
+    return value
+
+
 class Info(NamedTuple):
-    """A key of ``info``: ``of(field)``, reported if the step's field ``when`` differs from ``nothing``."""
+    """A key of ``info``: ``of(field)`` of the step's record."""
 
     key: str
     field: str
-    when: str
-    nothing: Any = 0
-    of: Callable[[Any], Any] = lambda value: value  # takes a scalar or a vector's column
+    of: Callable[[Any], Any] = as_it_is  # takes a scalar or a vector's column
     detailed: bool = False  # reported only with ``detailed_info``
 
 
@@ -58,9 +61,9 @@ class Mechanism(NamedTuple):
     columns: tuple[Column, ...] = ()
 
 
-def detail(name: str, of: Callable[[Any], Any] = np.float64) -> Info:
-    """Return a key for a field of every step, reported only with ``detailed_info``."""
-    return Info(name, name, "action", -1, of, detailed=True)
+def detail(name: str, of: Callable[[Any], Any] = as_it_is) -> Info:
+    """Return a key for a field, reported only with ``detailed_info``."""
+    return Info(name, name, of, detailed=True)
 
 
 def columns(fields: tuple[Field, ...], *names: str) -> tuple[Column, ...]:

@@ -112,23 +112,6 @@ class LabParams(MechanismParams):
         """Maximum number of steps in an episode."""
         return self.budget.heartbeats * self.slots
 
-    def within(self, steps: int | None) -> LabParams:
-        """Return these parameters with a horizon of at most so many steps, in whole heartbeats.
-
-        The lab ends by itself, so that its debt is settled. None changes nothing.
-
-        Raises:
-            ParamError: Not even one heartbeat takes so few steps.
-        """
-        if steps is None or steps >= self.most_steps:
-            return self
-        if steps < self.slots:
-            raise ParamError(
-                "max_episode_steps", f"got {steps}; allowed: at least {self.slots}, one heartbeat"
-            )
-        budget = dataclasses.replace(self.budget, heartbeats=steps // self.slots)
-        return dataclasses.replace(self, budget=budget)
-
     @property
     def ceiling(self) -> float:
         """Prior entropy of all compounds, bits. It bounds the expected return of every policy."""

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from solvent.lab.actions import action_table, sentence
 from solvent.lab.batch import LabBatch, resolve_params, resolve_seed
-from solvent.lab.columns import episode_columns
-from solvent.lab.info import infos_of, spread, told_of_each
+from solvent.lab.info import VectorInfo
 from solvent.lab.ledger import Ledgers
 from solvent.lab.observation import observation_fields, observation_space
 from solvent.lab.params import LabParams
+from solvent.lab.state import blank_step
 
 OF_EACH = ("action_masks", "get_state", "render")
 """Methods that return a row per lab."""
@@ -38,7 +38,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         params: LabParams | Mapping[str, Any] | None = None,
         *,
         preset: str = "default",
-        max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         ledger_path: str | os.PathLike[str] | None = None,
@@ -54,7 +53,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             num_envs: Number of labs.
             params: Parameters, or a mapping of changes to the preset.
             preset: Name of a preset, see ``LabEnv``.
-            max_episode_steps: Shortens the horizon to so many steps, in whole heartbeats; None keeps it.
             autoreset_mode: ``NEXT_STEP``, ``SAME_STEP`` or ``DISABLED``; also in ``metadata["autoreset_mode"]``.
             render_mode: ``rgb_array``, ``ansi`` or None; ``render`` returns one frame per lab.
             ledger_path: Log of refusals, with the lab's index in ``design_id``.
@@ -77,12 +75,11 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self.metadata = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4, "autoreset_mode": mode}
         self.autoreset_mode = mode  # where SyncVectorEnv has it
         self.num_envs = num_envs
-        self.params = resolve_params(params, preset).within(max_episode_steps)
+        self.params = resolve_params(params, preset)
         self.render_mode = render_mode
         self.ledgers = Ledgers(self.params, ledger_path, discomfort_path, proposals_path, verdicts_path)
-        self._contaminated = bool(self.params.unenforced)
         self.detailed_info = detailed_info
-        self._told = infos_of(self.params, detailed=detailed_info)
+        self._info = VectorInfo(self.params, num_envs, detailed=detailed_info)
         self.copy = copy
         self.actions = action_table(self.params)
         self.observation_fields = observation_fields(self.params)
@@ -95,7 +92,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self._all = np.ones(num_envs, np.bool_)
         self._all.setflags(write=False)
         self._renderer: Any = None
-        self._own: dict[str, tuple[Any, ...]] = {}  # attributes that a user gave each lab
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -126,10 +122,9 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         super().reset(seed=seeds[0])
         self.batch.begin(seeds, chosen, self.np_random)
         self._begun = bool(self.batch.labs["key"].all())
-        infos: dict[str, Any] = {}
-        self._show_masks(infos, chosen)
-        self._mark(infos, chosen)
-        return self._shown(self.batch.observations), infos
+        batch = self.batch
+        infos = self._info.of_steps(batch.steps, batch.labs, self._copied(batch.masks), chosen)
+        return self._copied(batch.observations), infos
 
     def step(
         self, actions: NDArray[np.int64]
@@ -166,44 +161,30 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         batch = self.batch
         batch.step(chosen)
         terminated, truncated = batch.steps["terminated"].copy(), np.zeros(self.num_envs, np.bool_)
+        self.ledgers.append(batch.steps, self._left(terminated), numbered=True)
         infos = self._infos(terminated)
-        return self._shown(batch.observations), batch.rewards.copy(), terminated, truncated, infos
+        return self._copied(batch.observations), batch.rewards.copy(), terminated, truncated, infos
 
-    def _shown(self, array: NDArray[Any]) -> NDArray[Any]:
+    def _copied(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy() if self.copy else array
-
-    def _show_masks(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
-        masks = self.batch.masks
-        if where.any():
-            shown = self._shown(masks) if where.all() else np.where(where[:, None], masks, np.int8(0))
-            infos |= {"action_mask": shown, "_action_mask": where.copy()}
 
     def _infos(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
         """Return the infos of a step. With same-step reset, those of ended episodes are in ``final_info``."""
         batch = self.batch
-        infos: dict[str, Any] = {}
-        took_a_step = batch.steps["action"] >= 0
-        if batch.same_step and ended.any():
-            final = told_of_each(self._told, batch.steps, ended)
-            self._mark(final, ended)
-            self._episode_infos(final, batch.finals, ended)
-            last_observations = np.full(self.num_envs, None, dtype=object)
-            for i in np.flatnonzero(ended):
-                last_observations[i] = batch.final_observations[i].copy()
-            infos = {
-                "final_obs": last_observations,
-                "_final_obs": ended.copy(),
-                "final_info": final,
-                "_final_info": ended.copy(),
-            }
-            took_a_step = ~ended
-        elif ended.any():
-            self._episode_infos(infos, batch.labs, ended)
-        self._show_masks(infos, self._all if batch.same_step else ~ended)
-        infos |= told_of_each(self._told, batch.steps, took_a_step)
-        self._mark(infos, self._all)
-        self.ledgers.append(batch.steps, self._left(ended), numbered=True)
-        return infos
+        if not (batch.same_step and ended.any()):
+            return self._info.of_steps(batch.steps, batch.labs, self._copied(batch.masks), self._all)
+        last_observations = np.full(self.num_envs, None, dtype=object)
+        for i in np.flatnonzero(ended):
+            last_observations[i] = batch.final_observations[i].copy()
+        begun = batch.steps.copy()
+        begun[ended] = blank_step(self.params)[0]
+        return {
+            "final_obs": last_observations,
+            "_final_obs": ended.copy(),
+            "final_info": self._info.of_steps(batch.steps, batch.finals, np.ones_like(batch.masks), ended),
+            "_final_info": ended.copy(),
+            **self._info.of_steps(begun, batch.labs, self._copied(batch.masks), self._all),
+        }
 
     def _left(self, ended: NDArray[np.bool_]) -> NDArray[Any]:
         """Return the records after the step, before any same-step reset."""
@@ -213,16 +194,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         labs = batch.labs.copy()
         labs[ended] = batch.finals[ended]
         return labs
-
-    def _mark(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
-        """Add ``contaminated`` if debt, gate or adequacy is not enforced."""
-        if self._contaminated:
-            infos["contaminated"], infos["_contaminated"] = where.copy(), where.copy()
-
-    def _episode_infos(self, infos: dict[str, Any], labs: NDArray[Any], ended: NDArray[np.bool_]) -> None:
-        rows = np.flatnonzero(ended)
-        infos["episode_summary"] = _spread_all(episode_columns(self.params, labs, rows), rows, ended.copy())
-        infos["_episode_summary"] = ended.copy()
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the mask of actions that would execute now, shape ``(num_envs, n_actions)``."""
@@ -244,7 +215,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         """
         self.batch.set_labs(np.asarray(state))
         self._begun = True
-        return self._shown(self.batch.observations)
+        return self._copied(self.batch.observations)
 
     def render(self) -> tuple[Any, ...] | None:
         """Return one frame per lab: a text, or an image of shape ``(height, width, 3)`` uint8."""
@@ -253,49 +224,35 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         if self._renderer is None:
             from solvent.lab.rendering import Renderer
 
-            self._renderer = Renderer(self.params, self.render_mode, self.metadata["render_fps"])
+            self._renderer = Renderer(self.params, self.render_mode)
         pairs = zip(self.batch.labs, self.batch.steps, strict=True)
         return tuple(self._renderer.draw(lab, step) for lab, step in pairs)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return what a method of each lab returns, or an attribute of each lab, as ``SyncVectorEnv.call`` does."""
-        if name in self._own:
-            return self._own[name]
-        found = getattr(self, name)
+        attribute = getattr(self, name)
         if name in OF_EACH:
-            return tuple(found())
-        return (found(*args, **kwargs) if callable(found) else found,) * self.num_envs
+            return tuple(attribute())
+        return (attribute(*args, **kwargs) if callable(attribute) else attribute,) * self.num_envs
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each lab."""
         return self.call(name)
 
-    def set_attr(self, name: str, values: Any) -> None:
-        """Give each lab an attribute: its own of a list or tuple, or the one value.
+    def set_attr(self, name: str, values: Any) -> None:  # noqa: ARG002 - part of the interface
+        """Refuse: labs of a vector share their attributes.
 
         Raises:
-            AttributeError: Labs have the attribute, which those of a vector share.
-            ValueError: The list has another length than the vector.
+            AttributeError: Always.
         """
-        if hasattr(self, name):
-            raise AttributeError(f"{name}: labs of a vector share it; make a new LabVectorEnv")
-        own = tuple(values) if isinstance(values, (list, tuple)) else (values,) * self.num_envs
-        if len(own) != self.num_envs:
-            raise ValueError(f"{name}: got {len(own)} values; allowed: one for each of {self.num_envs} labs")
-        self._own[name] = own
-
-    def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002 - part of the interface
-        """Close the renderer."""
-        if self._renderer is not None:
-            self._renderer.close()
-            self._renderer = None
+        raise AttributeError(f"{name}: labs of a vector share it; make a new LabVectorEnv")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_renderer": None, "_told": None}
+        return {**self.__dict__, "_renderer": None, "_info": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._told = infos_of(self.params, detailed=self.detailed_info)
+        self._info = VectorInfo(self.params, self.num_envs, detailed=self.detailed_info)
 
 
 def _reset_mode(mode: AutoresetMode | str) -> AutoresetMode:
@@ -304,13 +261,3 @@ def _reset_mode(mode: AutoresetMode | str) -> AutoresetMode:
         if mode in (member, member.value, member.name):
             return member
     raise ValueError(f"autoreset_mode: got {mode!r}; allowed: {', '.join(m.name for m in AutoresetMode)}")
-
-
-def _spread_all(columns: dict[str, Any], rows: NDArray[np.intp], mask: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return columns of the labs in ``rows`` spread over all labs, each with the one ``mask`` beside it."""
-    found: dict[str, Any] = {}
-    for key, column in columns.items():
-        nested = isinstance(column, dict)
-        found[key] = _spread_all(column, rows, mask) if nested else spread(column, rows, len(mask))
-        found[f"_{key}"] = mask
-    return found

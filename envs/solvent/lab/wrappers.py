@@ -1,7 +1,7 @@
 """Rewards that learners train on: potential-based shaping, and expected instead of drawn scores.
 
-Shaping adds ``gamma * Phi(s') - Phi(s)`` with ``Phi = weight * (licence of unpublished compounds) + price * wells -
-debt`` and ``Phi = 0`` at the end, which leaves the optimal policy unchanged (Ng, Harada and Russell 1999).
+Shaping adds ``gamma * Phi(s') - Phi(s)`` with ``Phi = weight * (licence of unpublished compounds) + price * wells`` and
+``Phi = 0`` at the end, which leaves the optimal policy unchanged (Ng, Harada and Russell 1999).
 """
 
 from __future__ import annotations
@@ -11,11 +11,24 @@ from typing import Any
 
 import numpy as np
 from gymnasium.vector import VectorWrapper
+from numpy.typing import NDArray
 
 from solvent.lab.codes import Event
-from solvent.lab.columns import potential
 from solvent.lab.mechanisms.publication import log_score
 from solvent.lab.vector import LabVectorEnv
+
+
+def potential(
+    labs: NDArray[Any], licence_weight: float = 0.7, well_price: float = 0.0
+) -> NDArray[np.float64]:
+    """Return the shaping potential, bits, shape ``(n,)``.
+
+    It is ``licence_weight * (licence of unpublished compounds) + well_price * (wells left)``, with ``well_price`` in
+    bits per well.
+    """
+    unpublished = np.where(labs["published"] == 0, labs["licence"], 0.0).sum(axis=1)
+    value: NDArray[np.float64] = licence_weight * unpublished + well_price * labs["wells"]
+    return value
 
 
 class PotentialVectorShaping(VectorWrapper):
@@ -44,10 +57,10 @@ class PotentialVectorShaping(VectorWrapper):
         """Run one action in every lab; the rewards include the shaping."""
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         began = self._labs.batch.steps["action"] < 0  # next-step reset: no action was taken
-        shown = potential(self._labs.batch.labs, *self._weights)
-        after = np.where(terminated | truncated, 0.0, shown)
+        potentials = potential(self._labs.batch.labs, *self._weights)
+        after = np.where(terminated | truncated, 0.0, potentials)
         shaped = np.where(began, rewards, rewards + self.gamma * after - self._before)
-        self._before = shown
+        self._before = potentials
         return observations, shaped, terminated, truncated, infos
 
 

@@ -80,7 +80,7 @@ def run(
     refused = sum(episode["refusals"].values())
     say(
         f"\n{refused} of {lab.batch.labs[0]['heartbeat']} cycles refused, {episode['accepted']} findings accepted, "
-        f"{episode['wrong']} of them wrong; {episode['debt']:.2f} bits of debt settled, return "
+        f"{episode['wrong']} of them wrong; {episode['debt']:.2f} bits of debt unpaid, return "
         f"{episode['return']:+.2f} bits. {log} has {earlier + refused} refusals."
     )
     other = "honest" if agent != "honest" else "surfer"
@@ -101,7 +101,7 @@ def _print_cycle(lab: LabEnv, info: dict[str, Any]) -> None:
     done, outcome = tell(lab.params, record, step)
     books = f"Debt {record['debt']:.2f} bits, {record['wells']} wells left."
     head = f"CYCLE {step['heartbeat'] + 1}/{lab.params.budget.heartbeats}  {done}."
-    if "refusal" not in info:
+    if not info["refusal"]:
         say(f"{head} {outcome} {books}")
         return
     (event,) = refusals(lab.params, step, None, None)
@@ -110,7 +110,9 @@ def _print_cycle(lab: LabEnv, info: dict[str, Any]) -> None:
     )
     why = [threshold] if event["blocked_by_threshold"] else []
     why += ["it would cost more wells than there are"] if event["blocked_by_cost"] else []
-    able = np.unique(lab.actions["verb"][np.flatnonzero(info.get("action_mask", ()))])
+    able = np.unique(
+        lab.actions["verb"][np.flatnonzero(info["action_mask"]) if not record["end_reason"] else []]
+    )
     rows = {
         "Proposal": event["design_id"],
         "Hypothesis": event["proposed_hypothesis"],

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from solvent.lab.codes import VERDICTS, Verdict
+from solvent.lab.codes import VERDICTS
 from solvent.lab.mechanism import Field, Info, Mechanism, split
 from solvent.lab.settings import ParamGroup, numbers, setting, switch
 from solvent.lab.verbs import DOSE_RESPONSE, SCREEN
@@ -139,8 +139,8 @@ def observe(lab, tables, out, at):
     return at + n_compounds
 
 
-_VERDICTS = np.array((*VERDICTS, None), dtype=object)
-_RULES = np.array((*RULES, None), dtype=object)
+_VERDICTS = np.array((*VERDICTS, ""), dtype=object)
+_RULES = np.array((*RULES, ""), dtype=object)
 
 MECHANISM = Mechanism(
     name="adequacy",
@@ -150,9 +150,9 @@ MECHANISM = Mechanism(
     step_fields=STEP_FIELDS,
     observed=observed,
     info=lambda _: (
-        Info("gate_verdict", "gate_verdict", "verdict", Verdict.NONE, _VERDICTS.__getitem__),
-        Info("adequacy", "adequacy", "verdict", Verdict.NONE, np.int64),
-        Info("adequacy_rule", "rule", "verdict", Verdict.NONE, _RULES.__getitem__),
+        Info("gate_verdict", "gate_verdict", _VERDICTS.__getitem__),
+        Info("adequacy", "adequacy"),
+        Info("adequacy_rule", "rule", _RULES.__getitem__),
     ),
     columns=(split("adequacy", "findings", ("0", "1", "2", "3"), "scores"),),
 )

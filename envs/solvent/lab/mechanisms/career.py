@@ -23,8 +23,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import numpy as np
-
 from solvent.lab.mechanism import Field, Info, Mechanism, columns, detail
 from solvent.lab.mechanisms.assay import draw_class
 from solvent.lab.mechanisms.publication import log_score
@@ -183,10 +181,10 @@ MECHANISM = Mechanism(
     step_fields=STEP_FIELDS,
     observed=observed,
     info=lambda _: (
-        Info("replicated", "replicated", "replicated", of=np.int64),
-        Info("retracted", "retracted", "replicated", of=np.int64),
-        Info("debt_recalled", "debt_recalled", "replicated", of=np.float64),
-        detail("wells_granted", np.int64),
+        Info("replicated", "replicated"),
+        Info("retracted", "retracted"),
+        Info("debt_recalled", "debt_recalled"),
+        detail("wells_granted"),
     ),
     columns=columns(FIELDS, "wells_granted", "wells_renewed", "replicated", "retracted", "debt_recalled"),
 )

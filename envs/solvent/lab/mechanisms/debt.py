@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.codes import REFUSAL_REASONS, Event, Refusal
-from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, detail, split
+from solvent.lab.mechanism import Field, Info, Mechanism, columns, detail, split
 from solvent.lab.settings import ParamGroup, numbers, setting, switch
 from solvent.lab.verbs import CALIBRATIONS, PROPOSE, REFLECT, REST
 
@@ -82,7 +82,6 @@ FIELDS = (
     Field("refusals", "i2", "2", "refusals", "refusals by reason, in the order of Refusal"),
     Field("refusals_by_debt", "i2", "", "refusals", "refusals that would have run at zero debt"),
     Field("refusals_in_a_row", "i2", "", "refusals", "refusals since the last action that ran"),
-    Field("settled", "f8", "", "bits", "debt settled from the score at the end"),
     Field("debt_added", "f8", "", "bits", "debt taken on"),
     Field("debt_interest", "f8", "", "bits", "debt grown by interest"),
     Field("debt_repaid", "f8", "", "bits", "debt repaid"),
@@ -106,7 +105,6 @@ STEP_FIELDS = (
     Field("debt_interest", "f8", "", "bits", "interest on the debt"),
     Field("debt_repaid", "f8", "", "bits", "debt repaid by the action"),
     Field("licence_added", "f8", "", "bits", "licence earned"),
-    Field("settled", "f8", "", "bits", "debt settled from the score"),
 )
 
 # -- rules -------------------------------------------------------------------------------------
@@ -260,12 +258,9 @@ def is_bankrupt(lab, tables):
     return True
 
 
-def settle(lab, tables, step):
-    """Settle the debt from the score at the end of the episode, unless it is not enforced."""
-    if tables.debt.enforced:
-        step.settled = lab.debt
-        lab.settled = lab.debt
-        lab.debt = 0.0
+def change(lab, tables, step):
+    """Return the change of the debt in this step, bits, which its reward loses; 0 if debt is not enforced."""
+    return lab.debt - step.debt_before if tables.debt.enforced else 0.0
 
 
 BITS, COUNT = 2.0, 4.0
@@ -290,7 +285,7 @@ def observe(lab, tables, out, at):
     return at + lab.licence.shape[0]
 
 
-_REASONS = np.array((None, *REFUSAL_REASONS), dtype=object)
+_REASONS = np.array(("", *REFUSAL_REASONS), dtype=object)
 
 MECHANISM = Mechanism(
     name="debt",
@@ -299,18 +294,17 @@ MECHANISM = Mechanism(
     step_fields=STEP_FIELDS,
     observed=observed,
     info=lambda _: (
-        Info("cost", "debt_added", "action", -1),
-        Info("cost_debt", "debt_added", "action", -1),
-        Info("cost_refusal", "refusal", "action", -1, lambda refusal: (refusal != NOT_REFUSED) * 1.0),
-        Info("refusal", "refusal", "refusal", NOT_REFUSED, _REASONS.__getitem__),
-        Info("caused_by_debt", "caused_by_debt", "refusal", NOT_REFUSED),
-        *map(detail, ("settled", "claim", "licence_added", "debt_interest", "debt_repaid")),
+        Info("cost", "debt_added"),
+        Info("cost_debt", "debt_added"),
+        Info("cost_refusal", "refusal", lambda refusal: (refusal != NOT_REFUSED) * 1.0),
+        Info("refusal", "refusal", _REASONS.__getitem__),
+        Info("caused_by_debt", "caused_by_debt"),
+        *map(detail, ("claim", "licence_added", "debt_interest", "debt_repaid")),
     ),
     columns=(
         split("refusals", "refusals", REFUSAL_REASONS),
         *columns(FIELDS, "refusals_by_debt"),
-        Column("debt", "bits", lambda of: of("settled") + of("debt")),  # unpaid at the end
-        *columns(FIELDS, "settled", "debt_added", "debt_interest", "debt_repaid", "debt_peak"),
+        *columns(FIELDS, "debt", "debt_added", "debt_interest", "debt_repaid", "debt_peak"),
         *columns(FIELDS, "claimed", "gained", "beats_over_threshold", "longest_streak"),
     ),
 )

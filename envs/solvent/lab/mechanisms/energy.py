@@ -349,7 +349,7 @@ MECHANISM = Mechanism(
     step_fields=STEP_FIELDS,
     observed=observed,
     info=lambda _: (
-        Info("intent_summary", "intents", "closed", of=in_units),
+        Info("intent_summary", "intents", in_units),
         *(detail(name, in_units) for name in ("energy_cost", "energy_spent", "energy_gained")),
     ),
     columns=(

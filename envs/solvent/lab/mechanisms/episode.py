@@ -3,7 +3,9 @@
 Mechanism. A heartbeat is an hour with at most ``slots`` actions. It ends with the last slot, a rest or a refusal. What
 each verb is allowed now is decided once, after every step and at the start (``dynamics.decide``); the mask, the
 observation and the next step read that decision. The episode ends at the horizon, when no action other than resting
-can ever execute again, or with bankruptcy. The reward of a step is the published bits minus the settled debt.
+can ever execute again, or with bankruptcy. The reward of a step is the change
+of the published bits less the debt, so every episode is settled wherever it is cut off; where debt is only tracked, it
+is the published bits.
 """
 
 from __future__ import annotations
@@ -64,10 +66,10 @@ def observe(lab, tables, out, at):
     return at + 1 + events
 
 
-_OBSTACLES = np.array((None, *OBSTACLES[1:]), dtype=object)
+_OBSTACLES = np.array(("", *OBSTACLES[1:]), dtype=object)
 _ENDS = np.array(END_REASONS, dtype=object)
 
-_OBSTACLE = Info("obstacle", "obstacle", "obstacle", of=_OBSTACLES.__getitem__)
+_OBSTACLE = Info("obstacle", "obstacle", _OBSTACLES.__getitem__)
 
 MECHANISM = Mechanism(
     name="episode",

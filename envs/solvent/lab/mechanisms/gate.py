@@ -261,18 +261,19 @@ def observe(lab, tables, out, at):
     return at + 2 * n_compounds
 
 
-_VERDICTS = np.array((*VERDICTS, None), dtype=object)
-_DECISIONS = np.array((None, *DECISIONS[1:]), dtype=object)
+_VERDICTS = np.array((*VERDICTS, ""), dtype=object)
+_DECISIONS = np.array(("", *DECISIONS[1:]), dtype=object)
 
 
 def info(params: Any) -> tuple[Info, ...]:
     """Report the verdict on a finding with its reasons, and the reader's decision."""
     policy = np.full(len(_VERDICTS), f"{params.gate.policy}.{VERSION}", dtype=object)
+    policy[NO_VERDICT] = ""
     return (
-        Info("verdict", "verdict", "verdict", NO_VERDICT, _VERDICTS.__getitem__),
-        Info("hallucination_energy", "residual", "verdict", NO_VERDICT, lambda residual: residual / MILLION),
-        Info("policy_applied", "verdict", "verdict", NO_VERDICT, policy.__getitem__),
-        Info("review_decision", "decision", "decision", of=_DECISIONS.__getitem__),
+        Info("verdict", "verdict", _VERDICTS.__getitem__),
+        Info("hallucination_energy", "residual", lambda residual: residual / MILLION),
+        Info("policy_applied", "verdict", policy.__getitem__),
+        Info("review_decision", "decision", _DECISIONS.__getitem__),
     )
 
 

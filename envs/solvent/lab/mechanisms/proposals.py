@@ -319,7 +319,7 @@ def observe(lab, tables, out, at):
 
 INSUFFICIENT_ENERGY = "insufficient_energy"
 """The source's reason for a deferral; the lab cannot see an agent's deliberation, so it reports no other."""
-_DEFERRALS = np.array((None, INSUFFICIENT_ENERGY), dtype=object)
+_DEFERRALS = np.array(("", INSUFFICIENT_ENERGY), dtype=object)
 
 MECHANISM = Mechanism(
     name="proposals",
@@ -329,6 +329,6 @@ MECHANISM = Mechanism(
     fields=FIELDS,
     step_fields=STEP_FIELDS,
     observed=observed,
-    info=lambda _: (Info("discomfort", "discomfort", "discomfort", of=_DEFERRALS.__getitem__),),
+    info=lambda _: (Info("discomfort", "discomfort", _DEFERRALS.__getitem__),),
     columns=columns(FIELDS, "discomforts", "reflections", "proposals", "approvals"),
 )

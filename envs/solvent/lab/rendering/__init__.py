@@ -1,7 +1,7 @@
-"""Rendering of a lab as text, as an image, or in a window.
+"""Rendering of a lab as text or as an image.
 
 ``Renderer`` draws any record of ``state.lab_fields``, and nothing of its hidden state. Images need ``pygame-ce``, which
-the first renderer of images imports. A display is opened only for a window.
+the first renderer of images imports; no display is opened.
 """
 
 from __future__ import annotations
@@ -20,35 +20,30 @@ if TYPE_CHECKING:
 
 
 class Renderer:
-    """Renderer of labs with these parameters as ``ansi``, ``rgb_array`` or, at ``fps`` frames per second, ``human``.
+    """Renderer of labs with these parameters as ``ansi`` or ``rgb_array``.
 
     Raises:
         DependencyNotInstalled: Images need pygame-ce, which is not installed.
     """
 
-    def __init__(self, params: LabParams, mode: str, fps: float = 4) -> None:
+    def __init__(self, params: LabParams, mode: str) -> None:
         self.params, self.mode = params, mode
         self._picture: Picture | None = None
         if mode == "ansi":
             return
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
         try:
-            from solvent.lab.rendering.picture import Picture, Window
+            from solvent.lab.rendering.picture import Picture
         except ImportError as error:
             raise DependencyNotInstalled(f"pygame-ce is not installed, run `{install('render')}`") from error
-        self._picture = Window(params, fps) if mode == "human" else Picture(params)
+        self._picture = Picture(params)
 
     def draw(self, lab: Any, step: Any) -> Any:
         """Draw one lab, a record of ``state.lab_fields``, and its last step.
 
         Returns:
-            A text (``ansi``), a uint8 array of shape ``(height, width, 3)`` (``rgb_array``), or None (``human``).
+            A text (``ansi``) or a uint8 array of shape ``(height, width, 3)`` (``rgb_array``).
         """
         if self._picture is None:
             return draw_text(self.params, lab, step)
         return self._picture.show(lab, step)
-
-    def close(self) -> None:
-        """Close the window, if any. Further calls have no effect."""
-        if self._picture is not None:
-            self._picture.close()

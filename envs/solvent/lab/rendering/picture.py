@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import weakref
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pygame
@@ -66,9 +65,6 @@ class Picture:
         """Return the picture of a lab, shape ``(640, 960, 3)`` uint8."""
         self.draw(lab, step)
         return np.ascontiguousarray(pygame.surfarray.array3d(self.surface).swapaxes(0, 1))
-
-    def close(self) -> None:
-        """Do nothing: a picture holds no window."""
 
     def draw(self, lab: Any, step: Any) -> None:
         """Draw a lab on the surface."""
@@ -223,34 +219,3 @@ class Picture:
         font = self._fonts[layout.get("size", BODY)]
         drawn = font.render(text, True, colour, None, layout.get("width", 0))
         return self.surface.blit(drawn, (round(x - layout.get("align", 0) * drawn.get_width()), round(y)))
-
-
-class Window(Picture):
-    """A picture in a window that is updated at most ``fps`` times a second and that the user may close."""
-
-    _shown: ClassVar[weakref.WeakSet[Window]] = weakref.WeakSet()
-
-    def __init__(self, params: LabParams, fps: float) -> None:
-        super().__init__(params)
-        pygame.display.init()
-        self.window: pygame.Window | None = pygame.Window("Solvent", SIZE)
-        self._clock, self._fps = pygame.time.Clock(), fps
-        self._shown.add(self)
-
-    def show(self, lab: Any, step: Any) -> None:
-        """Show a lab and wait until the next frame is due; a closed window stays closed."""
-        for event in pygame.event.get():  # one queue for all windows
-            for each in list(self._shown) if event.type == pygame.WINDOWCLOSE else ():
-                if each.window is event.window:
-                    each.close()
-        if self.window is not None:
-            self.draw(lab, step)
-            self.window.get_surface().blit(self.surface, (0, 0))
-            self.window.flip()
-            self._clock.tick(self._fps)
-
-    def close(self) -> None:
-        """Close the window. Further calls have no effect."""
-        if self.window is not None:
-            self.window.destroy()
-            self.window = None

@@ -12,22 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvent.lab.codes import VERDICTS
-from solvent.lab.mechanisms.adequacy import RULES, adequacy_rules, rule_on, words_verdict
+from solvent.lab.mechanisms.adequacy import RULES, rule_on, words_verdict
 from solvent.lab.mechanisms.gate import ACCEPT, MILLION, combined_verdict, gate_verdict
 from solvent.lab.params import LabParams
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import EXPERIMENTS, VERBS
 from solvent.lab.words.measured import policy_of
+from solvent.lab.words.quantities import plural
 from solvent.lab.words.rows import STRENGTHS, WORDINGS, page_rows
 from solvent.lab.words.sentences import sentences_of
 
 UNWEIGHED = -1
 """Score if adequacy is not enabled."""
-NO_PLATE = "no plate"
-"""Deciding reason if the gate is not enforced, since it still rejects a finding without an experiment."""
-
-DECIDERS = {"gate": "the gate", "adequacy": "its words", "both": "both", NO_PLATE: "having no plate"}
-"""Phrases for the deciding party of a finding that is not accepted."""
 
 
 class Finding(NamedTuple):
@@ -40,7 +36,6 @@ class Finding(NamedTuple):
     gate_verdict: str = ""  # the gate's own, enforced or not
     adequacy: int = UNWEIGHED  # score of its words, 0 to 3
     rule: str = ""  # of adequacy, such as ``definitive/thin``; empty if unweighed
-    decided_by: str = ""  # a key of ``DECIDERS``; empty if accepted
 
 
 class Notebook(NamedTuple):
@@ -78,45 +73,17 @@ class Notebook(NamedTuple):
         lines.append(f"What a finding would be ({limits}):")
         for finding in self.findings:
             lines.append(f"  {finding.wording}: {finding.sentence}")
-            lines.append(f"    {finding.energy:.3f} unexplained{_weighed(finding)}")
+            lines.append(f"    {finding.energy:.3f} unexplained{_verdicts(finding)}")
         if self.unenforced:
             lines.append(f"Not enforced: {', '.join(self.unenforced)}.")
         return "\n".join(lines)
 
 
-def _weighed(finding: Finding) -> str:
-    """Return the end of a finding's line: adequacy's rule and score, the verdict and who decided."""
-    said = finding.verdict
-    if finding.adequacy != UNWEIGHED and finding.decided_by:
-        said += f" by {DECIDERS[finding.decided_by]}"
-    if finding.gate_verdict != finding.verdict:
-        said += f" (the gate alone: {finding.gate_verdict})"
+def _verdicts(finding: Finding) -> str:
+    """Return the end of a finding's line: adequacy's rule and score, and the verdicts."""
     score = f"; words {finding.rule}, score {finding.adequacy}" if finding.rule else ""
-    return f"{score}: {said}"
-
-
-def plural(count: int, word: str) -> str:
-    """Return a count with its noun: ``1 plate``, ``2 plates``."""
-    return f"{count} {word}{'s' if count != 1 else ''}"
-
-
-def weigh(params: LabParams, gate: int, score: int, plates: int) -> tuple[str, str]:
-    """Return the verdict of the step, and who decided it as in ``Finding.decided_by``.
-
-    ``gate`` is the gate's own verdict, ``score`` that of adequacy, 0 to 3, or ``UNWEIGHED``, and ``plates`` the number
-    of experiments on the compound.
-    """
-    rules, enforced = adequacy_rules(params), params.gate.enforced
-    words = words_verdict(score, rules.review_from, rules.reject_from) if rules.enforced else ACCEPT
-    verdict, by_gate = (
-        combined_verdict(gate, words, plates, enforced),
-        combined_verdict(gate, ACCEPT, plates, enforced),
-    )
-    by = ""
-    if verdict != ACCEPT:
-        gates = "gate" if enforced else NO_PLATE
-        by = "adequacy" if by_gate < words else gates if words < by_gate or not enforced else "both"
-    return VERDICTS[verdict], by
+    by_gate = f" (the gate alone: {finding.gate_verdict})" if finding.gate_verdict != finding.verdict else ""
+    return f"{score}: {finding.verdict}{by_gate}"
 
 
 def compound_index(params: LabParams, compound: str | int) -> int:
@@ -172,19 +139,20 @@ def page_of(params: LabParams, lab: Any, compound: int) -> Notebook:
 def _finding(params: LabParams, lab: Any, compound: int, wording: int) -> Finding:
     tables = tables_for(params)
     asserted, plates = int(lab["named"][compound]), int(lab["experiments"][compound])
-    gate = int(gate_verdict(lab, compound, wording, tables))
+    gate, words = int(gate_verdict(lab, compound, wording, tables)), ACCEPT
     score, rule = UNWEIGHED, ""
     if params.adequacy.enabled:
         code = int(rule_on(lab, compound, wording, tables))
         score, rule = int(tables.rule_score[code]), RULES[code]
-    verdict, by = weigh(params, gate, score, plates)
+    if tables.adequacy.enforced:
+        words = words_verdict(score, tables.adequacy.review_from, tables.adequacy.reject_from)
+    verdict = combined_verdict(gate, words, plates, params.gate.enforced)
     return Finding(
         wording=WORDINGS[wording],
         sentence=sentences_of(params).finding(compound, wording, asserted),
         energy=int(lab["residual"][compound, wording]) / MILLION,
-        verdict=verdict,
+        verdict=VERDICTS[verdict],
         gate_verdict=VERDICTS[gate],
         adequacy=score,
         rule=rule,
-        decided_by=by,
     )

@@ -16,6 +16,7 @@ import numpy as np
 
 from solvent.lab.mechanisms.assay import AssayParams, bin_edges, ec50_grid
 from solvent.lab.params import LabParams
+from solvent.lab.words.quantities import dose_text
 from solvent.lab.words.rows import STRENGTHS, WORDINGS
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
@@ -60,15 +61,6 @@ def _classes(words: dict[str, list[str]], assay: AssayParams) -> list[str]:
     grid = -np.log10(ec50_grid(assay)[1:])
     active = zip(words["active"], grid, strict=False)
     return [str(words["inactive"]), *(text.format(pec50=f"{value:.1f}") for text, value in active)]
-
-
-def dose_text(dose: float) -> str:
-    """Return a concentration, given in mol/L, as text: ``320 nM``, ``3.2 µM``."""
-    for unit, size in (("nM", 1e-9), ("µM", 1e-6), ("mM", 1e-3)):
-        value = float(f"{dose / size:.2g}")
-        if value < 1000.0:
-            return f"{value:g} {unit}"
-    return f"{float(f'{dose:.2g}'):g} M"
 
 
 def _percents(assay: AssayParams) -> list[int]:

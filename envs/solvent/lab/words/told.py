@@ -20,7 +20,7 @@ from solvent.lab.settings import UNIT, in_thousandths
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import INTENTS, VERBS, Verb
 from solvent.lab.words.measured import policy_of
-from solvent.lab.words.notebook import NO_PLATE, UNWEIGHED, plural, weigh
+from solvent.lab.words.quantities import dose_text, plural
 
 LOOKS_BEHIND = ("no look", "one look", "two looks", "three looks", "four looks")
 ENDINGS = {
@@ -61,17 +61,9 @@ def intents(spent: Any) -> str:
     return ", ".join(parts) or "nothing"
 
 
-def concentration(molar: float) -> str:
-    """Return a concentration with its unit, for example ``1e-7`` as ``100 nM``."""
-    for factor, unit in ((1e9, "nM"), (1e6, "µM"), (1e3, "mM")):
-        if round(molar * factor, 3) < 1000:
-            return f"{molar * factor:.2g} {unit}" if molar * factor < 100 else f"{molar * factor:.0f} {unit}"
-    return f"{molar:.2g} M"
-
-
 def class_name(params: LabParams, potency: int) -> str:
     """Return a potency class as ``inactive`` or its EC50."""
-    return concentration(float(ec50_grid(params.assay)[potency])) if potency else "inactive"
+    return dose_text(float(ec50_grid(params.assay)[potency])) if potency else "inactive"
 
 
 def clock(params: LabParams, lab: Any) -> str:
@@ -142,10 +134,9 @@ def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
     """
     action = int(lab["last_action"])
     done = "the episode starts" if action < 0 else sentence(params, action)
-    event, settled = Event(int(lab["last_event"])), 0.0
+    event = Event(int(lab["last_event"]))
     parts = [f"{_general(event)}."]
     if is_fresh(lab, step):
-        settled = float(step["settled"])
         parts = [_outcome(params, lab, step, event)]
         if step["debt_interest"] >= 0.005:
             parts.append(f"Interest adds {step['debt_interest']:.2f} bits of debt.")
@@ -155,7 +146,7 @@ def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
             wrong, debt = int(step["retracted"]), f"adds {step['debt_recalled']:.2f} bits of debt"
             found = f"{wrong} wrong, which {debt}" if wrong else "none wrong"
             parts.append(f"Replicated: {plural(int(step['replicated']), 'finding')}, {found}.")
-    return done[0].upper() + done[1:], " ".join(parts + _afterwards(params, lab, settled))
+    return done[0].upper() + done[1:], " ".join(parts + _afterwards(params, lab))
 
 
 def is_fresh(lab: Any, step: Any) -> bool:
@@ -266,11 +257,11 @@ def _price_reviews(step: Any) -> list[str]:
     return told
 
 
-def _afterwards(params: LabParams, lab: Any, settled: float) -> list[str]:
+def _afterwards(params: LabParams, lab: Any) -> list[str]:
     """Return further events of the heartbeat: the end of the episode, or a new reagent lot."""
     end = EndReason(int(lab["end_reason"]))
     if end is not EndReason.RUNNING:
-        bill = f": {settled:.2f} bits of debt settled" if settled >= 0.005 else ""
+        bill = f": {lab['debt']:.2f} bits of debt unpaid" if lab["debt"] >= 0.005 else ""
         return [f"{ENDINGS[end]}{bill}."]
     if lab["heartbeat"] > 0 and not lab["slot"] and lot_hours(params, lab) == params.assay.lot_heartbeats:
         if project_began(params, lab):
@@ -294,16 +285,11 @@ def verdict_on(params: LabParams, lab: Any, step: Any) -> str:
     verdict = ("Accepted", f"Reviewed and {DECISIONS[step['decision']]}", "Rejected")[step["verdict"]]
     compound = int(action_table(params)[step["action"]]["compound"])
     plates = int(lab["experiments"][compound])
-    score = int(step["adequacy"]) if params.adequacy.enabled else UNWEIGHED
-    _, decider = weigh(params, int(step["gate_verdict"]), score, plates)
-    by_gate = "no experiment was run on it" if decider == NO_PLATE else _by_gate(params, step)
-    reason = f"{by_gate} ({policy_word(params)})"
-    if score != UNWEIGHED and decider != NO_PLATE:
-        shadow = "" if params.adequacy.enforced else ", not enforced"
-        reason = {
-            "adequacy": _by_words(params, lab, step, compound),
-            "both": f"{reason}, and {_by_words(params, lab, step, compound)}",
-        }.get(decider, f"{reason}, words score {score}{shadow}")
+    if not params.gate.enforced and plates == 0:
+        return f"{verdict}: no experiment was run on it"
+    reason = f"{_by_gate(params, step)} ({policy_word(params)})"
+    if params.adequacy.enabled:
+        reason += f"; {_by_words(params, lab, step, compound)}"
     return f"{verdict}: {reason}"
 
 
@@ -326,4 +312,5 @@ def _by_words(params: LabParams, lab: Any, step: Any, compound: int) -> str:
     looks = int(looks_at(lab, compound, tables_for(params)))
     behind = LOOKS_BEHIND[looks] if looks < len(LOOKS_BEHIND) else plural(looks, "look")
     said = f"its words are {words}, with {behind} behind them" if slash else "it claims nothing"
-    return f"{said} (score {int(step['adequacy'])})"
+    shadow = "" if params.adequacy.enforced else ", not enforced"
+    return f"{said} (score {int(step['adequacy'])}{shadow})"

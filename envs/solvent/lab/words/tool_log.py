@@ -1,20 +1,15 @@
-"""The tool log of one lab: the plates run on each compound as tool calls, one per look.
-
-A lab's record only counts plates. The log keeps them, so that a finding's words can be compared with the calls that
-support them. Sentences are built on request.
-"""
+"""Plates on a compound as tool calls, one per look: what the words of a finding are compared with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from solvent.lab.actions import action_table
 from solvent.lab.params import LabParams
 from solvent.lab.tables import looks_of
 from solvent.lab.verbs import VERBS, Verb
 from solvent.lab.words.rows import fit_row, readout_row
-from solvent.lab.words.sentences import LabSentences, sentences_of
+from solvent.lab.words.sentences import LabSentences
 
 
 class Plate(NamedTuple):
@@ -44,41 +39,3 @@ def tool_calls(
             result = " ".join(spans[row] for row in share)
             calls.append({"name": name, "arguments": {**arguments}, "result": result})
     return calls
-
-
-class ToolLog:
-    """The plates of an episode, by compound."""
-
-    def __init__(self, params: LabParams) -> None:
-        self.params = params
-        actions = action_table(params)
-        self._verbs: list[int] = actions["verb"].tolist()
-        self._compounds: list[int] = actions["compound"].tolist()
-        self.clear()
-
-    def clear(self) -> None:
-        """Remove all plates."""
-        self._plates: list[list[Plate]] = [[] for _ in self.params.assay.compounds]
-
-    def add(self, action: int, lab: Any) -> None:
-        """Store the plate of a compound that ``action`` ran; ``lab`` is the record after it."""
-        verb, compound = Verb(self._verbs[action]), self._compounds[action]
-        readouts = getattr(self.params.plates, VERBS[verb].name).readouts
-        fit = int(lab["fit_strength"][compound]), int(lab["fit_class"][compound])
-        self._plates[compound].append(Plate(verb, tuple(lab["last_bins"][:readouts].tolist()), *fit))
-
-    def of(self, compound: int, run: int) -> list[dict[str, Any]]:
-        """Return the log of a compound on which ``run`` plates were run, as tool calls, oldest first.
-
-        Raises:
-            ValueError: The lab has no gate, so its plates have no sentences, or some plates were not run here.
-        """
-        if not self.params.gate.enabled:
-            raise ValueError("tool_log: this lab writes none; allowed: where gate.enabled is true")
-        known = len(self._plates[compound])
-        if known != run:
-            name = self.params.assay.compounds[compound]
-            raise ValueError(
-                f"tool_log: {run - known} of {run} plates on {name} came with set_state; allowed: those run here"
-            )
-        return tool_calls(self.params, sentences_of(self.params), compound, self._plates[compound])
