@@ -248,21 +248,17 @@ def write_json(path: Path, value: Any) -> None:
 
 @contextmanager
 def locked(lock: Path, patience: float) -> Iterator[None]:
-    """Hold a lock file and remove it at the end; the operating system frees the lock of a process that is gone.
+    """Hold a lock file, which stays: if it were removed while others wait for it, two of them could hold it.
+
+    The operating system frees the lock of a process that is gone.
 
     Raises:
         TimeoutError: another process still holds it after ``patience`` seconds.
     """
     from filelock import FileLock
 
-    held = FileLock(lock)
-    held.acquire(timeout=patience)
-    try:
+    with FileLock(lock, timeout=patience):
         yield
-    finally:
-        with suppress(OSError):  # not possible everywhere while it is open
-            lock.unlink()
-        held.release()  # after that: whoever waits for a file that is gone asks again
 
 
 def require_writable(path: Path) -> None:

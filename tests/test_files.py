@@ -1,0 +1,25 @@
+"""Files that several processes write: one holds a lock at a time, and none loses a line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def at_once(code: str, *arguments: object) -> list[int]:
+    """Exit codes of three processes that execute ``code`` at the same time, with their number as last argument."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    processes = [subprocess.Popen([*command, str(number)]) for number in range(3)]
+    return [process.wait() for process in processes]
+
+
+def test_one_process_at_a_time_holds_a_lock(tmp_path: Path) -> None:
+    """The holder makes a file that must not exist yet, and removes it."""
+    code = (
+        "import sys; from pathlib import Path; from solvent.files import locked\n"
+        "for _ in range(500):\n"
+        "    with locked(Path(sys.argv[1], 'lock'), 20.0):\n"
+        "        Path(sys.argv[1], 'held').touch(exist_ok=False); Path(sys.argv[1], 'held').unlink()"
+    )
+    assert at_once(code, tmp_path) == [0, 0, 0]
