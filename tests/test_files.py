@@ -23,3 +23,14 @@ def test_one_process_at_a_time_holds_a_lock(tmp_path: Path) -> None:
         "        Path(sys.argv[1], 'held').touch(exist_ok=False); Path(sys.argv[1], 'held').unlink()"
     )
     assert at_once(code, tmp_path) == [0, 0, 0]
+
+
+def test_processes_that_append_at_once_lose_no_line(tmp_path: Path) -> None:
+    """Lines longer than a buffer, which the operating system may write in parts."""
+    code = (
+        "import sys; from solvent.files import append_lines\n"
+        "for i in range(100): append_lines(sys.argv[1], [f'{sys.argv[2]} {i} ' + 'x' * 10_000])"
+    )
+    assert at_once(code, tmp_path / "log") == [0, 0, 0]
+    written = [line.split()[:2] for line in (tmp_path / "log").read_text(encoding="utf-8").splitlines()]
+    assert sorted(written) == sorted([str(number), str(i)] for number in range(3) for i in range(100))

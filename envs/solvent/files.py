@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     R = TypeVar("R", bound=BaseModel)
 
 __all__ = [
-    "DEEPEST", "LONGEST_LINE", "RECORD", "InputError", "append_records", "cache_folder", "first_problem",
-    "input_lines",
-    "locked", "now", "open_input", "read_input", "read_records", "require_writable", "strict_json", "write_atomically",
-    "write_json",
+    "DEEPEST", "LONGEST_LINE", "RECORD", "InputError", "append_lines", "append_records", "cache_folder",
+    "first_problem", "input_lines", "locked", "now", "open_input", "read_input", "read_records", "require_writable",
+    "strict_json", "write_atomically", "write_json",
 ]  # fmt: skip
 
 RECORD: ConfigDict = {"extra": "forbid", "frozen": True, "hide_input_in_errors": True, "allow_inf_nan": False}
@@ -169,18 +168,24 @@ def read_records(path: _Path, kind: type[R]) -> Iterator[R]:
 
 
 def append_records(path: _Path, records: Iterable[BaseModel]) -> None:
-    """Append records to ``path`` as JSON lines, all of them or none. A missing file is created.
+    """Append records to ``path`` as ``append_lines`` does. Missing folders are made; without records, nothing is."""
+    if lines := [record.model_dump_json() for record in records]:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        append_lines(path, lines)
 
-    If the last line is unfinished, as after a full disk, the first record starts on a new line.
+
+def append_lines(path: _Path, lines: Iterable[str]) -> None:
+    """Append lines to ``path``, all of them or none. A missing file is created, without lines too.
+
+    If the last line is unfinished, as after a full disk, it is ended first.
 
     Raises:
         OSError: the file can't be written.
         TimeoutError: another process has held the lock for ``PATIENCE`` seconds.
     """
-    content = "".join(record.model_dump_json() + "\n" for record in records).encode()
+    content = "".join(f"{line}\n" for line in lines).encode()
     target = Path(path).resolve()
-    if not content:
-        return
+    target.touch()  # before the lock, which would make a missing folder
     lock = target.with_name(f".{target.name}.lock")
     with locked(lock, PATIENCE), target.open("ab+") as file:
         size = file.seek(0, os.SEEK_END)

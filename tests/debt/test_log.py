@@ -8,7 +8,9 @@ import pytest
 
 from solvent import EpistemicController, LabParams, read_refusals_jsonl
 from solvent.debt import log_refusal
-from tests.labs import lines
+from solvent.files import InputError
+from solvent.lab.verbs import Verb
+from tests.labs import lines, open_lab, put, take
 
 
 def in_debt(bits, params=None):
@@ -92,3 +94,48 @@ def test_lines_are_added_and_none_is_changed(tmp_path):
     assert event.proposed_hypothesis == '\\ud800 "\n{} α'
     assert event.design_id == "\\udfff"
     assert event.cycle == 2
+
+
+def refused_in_the_lab(path):
+    """Append the refusal of a lab in debt."""
+    env = open_lab(ledger_path=path)
+    put(env, debt=2.15)
+    take(env, Verb.DOSE_RESPONSE, 0, claim=0.5)
+
+
+def refused_elsewhere(path):
+    """Append the refusal of a loop of one's own."""
+    log_refusal(path, in_debt(2.5).should_refuse_action("screen", 8, 384)[2], cycle=1)
+
+
+WRITERS = pytest.mark.parametrize("refused", [refused_in_the_lab, refused_elsewhere])
+
+
+def test_refusals_of_the_lab_and_of_other_loops_are_read_from_one_log(tmp_path):
+    path = tmp_path / "log.jsonl"
+    refused_in_the_lab(path)
+    refused_elsewhere(path)
+    assert [event.proposed_template for event in read_refusals_jsonl(path)] == ["dose_response", "screen"]
+    assert [event.debt_bits for event in read_refusals_jsonl(path)] == [2.15, 2.5]
+
+
+@WRITERS
+def test_a_last_line_without_its_end_is_ended_and_read(tmp_path, refused):
+    path = tmp_path / "log.jsonl"
+    refused(path)
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+    refused(path)
+    assert len(read_refusals_jsonl(path)) == 2
+
+
+@WRITERS
+def test_a_torn_line_is_named_and_takes_no_other_with_it(tmp_path, refused):
+    path = tmp_path / "log.jsonl"
+    refused(path)
+    torn = path.read_bytes()[:40]
+    path.write_bytes(path.read_bytes() + torn)
+    refused(path)
+    with pytest.raises(InputError, match=r"log.jsonl, line 2: not JSON.*; allowed: a JSON object"):
+        read_refusals_jsonl(path)
+    path.write_bytes(path.read_bytes().replace(b"\n" + torn + b"\n", b"\n"))
+    assert len(read_refusals_jsonl(path)) == 2
