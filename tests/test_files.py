@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from solvent.files import append_lines
+
 
 def at_once(code: str, *arguments: object) -> list[int]:
     """Exit codes of three processes that execute ``code`` at the same time, with their number as last argument."""
@@ -23,6 +27,20 @@ def test_one_process_at_a_time_holds_a_lock(tmp_path: Path) -> None:
         "        Path(sys.argv[1], 'held').touch(exist_ok=False); Path(sys.argv[1], 'held').unlink()"
     )
     assert at_once(code, tmp_path) == [0, 0, 0]
+
+
+@pytest.mark.parametrize("length", [100, 100_000], ids=["shorter than a buffer", "longer"])
+def test_a_full_disk_takes_no_part_of_a_line(tmp_path: Path, length: int) -> None:
+    resource = pytest.importorskip("resource", reason="only POSIX limits the size of a file")
+    append_lines(tmp_path / "log", ["whole"])
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50, limits[1]))
+    try:
+        with pytest.raises(OSError, match="log"):
+            append_lines(tmp_path / "log", ["x" * length])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (tmp_path / "log").read_bytes() == b"whole\n"
 
 
 def test_processes_that_append_at_once_lose_no_line(tmp_path: Path) -> None:

@@ -186,17 +186,14 @@ def append_lines(path: _Path, lines: Iterable[str]) -> None:
     content = "".join(f"{line}\n" for line in lines).encode()
     target = Path(path).resolve()
     target.touch()  # before the lock, which would make a missing folder
-    lock = target.with_name(f".{target.name}.lock")
-    with locked(lock, PATIENCE), target.open("ab+") as file:
-        size = file.seek(0, os.SEEK_END)
-        if size:
-            file.seek(size - 1)
-            content = content if file.read(1) == b"\n" else b"\n" + content
+    with locked(target.with_name(f".{target.name}.lock"), PATIENCE):
+        size = target.stat().st_size
         try:
-            file.write(content)
-            file.flush()
+            with target.open("ab+") as file:
+                file.seek(max(size - 1, 0))
+                file.write(content if file.read(1) in {b"", b"\n"} else b"\n" + content)
         except OSError as error:
-            with suppress(OSError):
+            with suppress(OSError):  # the file is closed: what its buffer still held can't follow
                 os.truncate(target, size)
             raise OSError(error.errno, os.strerror(error.errno or 0), str(target)) from None
 
