@@ -1,6 +1,6 @@
 """The one reader and writer of files: limits that hold before a byte is read, strict JSON, records as JSON lines.
 
-A record is a pydantic model with the field names of its source document, and ``RECORD`` as its ``model_config``. Its
+A record is a pydantic model or dataclass with the field names of its source document, and ``RECORD`` as its config. Its
 file is JSON lines, read whole and appended to under a lock. Everything else is written whole or not at all.
 """
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar
 if TYPE_CHECKING:
     from pydantic import BaseModel, ConfigDict, ValidationError
 
-    R = TypeVar("R", bound=BaseModel)
+R = TypeVar("R")
 
 __all__ = [
     "DEEPEST", "LONGEST_LINE", "RECORD", "InputError", "append_lines", "append_records", "cache_folder",
@@ -28,7 +28,7 @@ __all__ = [
 ]  # fmt: skip
 
 RECORD: ConfigDict = {"extra": "forbid", "frozen": True, "hide_input_in_errors": True, "allow_inf_nan": False}
-"""The ``model_config`` of records."""
+"""The config of records."""
 
 PATIENCE = 10.0
 """Seconds to wait for the lock of a file that is appended to."""
@@ -151,13 +151,14 @@ def read_records(path: _Path, kind: type[R]) -> Iterator[R]:
     Raises:
         InputError: the file can't be read, or a line is not a record; the message has the line's number and the key.
     """
-    from pydantic import ValidationError
+    from pydantic import TypeAdapter, ValidationError
 
+    record = TypeAdapter(kind)
     try:
         for number, line in input_lines(path):
             if line.strip():
                 try:
-                    yield kind.model_validate(strict_json(line))
+                    yield record.validate_python(strict_json(line))
                 except ValidationError as error:
                     raise InputError(f"{path}, line {number}: {first_problem(error)}") from None
                 except ValueError as error:
@@ -203,7 +204,7 @@ def first_problem(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     key, allowed = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Input should be ")
     where = f"{key}: " if key else ""
-    if first["type"] == "extra_forbidden":
+    if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:  # of a model, of a dataclass
         return f"{where}unknown key"
     if first["type"] == "missing":
         return f"{where}missing"

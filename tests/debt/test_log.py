@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import json
 
 import pytest
 
 from solvent import EpistemicController, LabParams, read_refusals_jsonl
-from solvent.debt import log_refusal
+from solvent.debt import RefusalEvent, append_refusals_jsonl, log_refusal
 from solvent.files import InputError
 from solvent.lab.verbs import Verb
 from tests.labs import lines, open_lab, put, take
@@ -73,6 +75,51 @@ def test_the_flags_of_the_log_explain_every_refusal(tmp_path, debt, wells, left,
     assert (
         tuple(line[flag] for flag in ("blocked_by_threshold", "blocked_by_cost", "caused_by_debt")) == flags
     )
+
+
+DOCUMENTED = (
+    "cycle", "timestamp", "refusal_reason", "proposed_template", "proposed_hypothesis", "proposed_wells", "debt_bits",
+    "base_cost_wells", "inflated_cost_wells", "budget_remaining", "debt_threshold", "blocked_by_cost",
+    "blocked_by_threshold",
+)  # fmt: skip
+VALUES = (
+    5, "2026-11-02T12:00:00Z", "epistemic_debt_action_blocked", "screen", "", 8, 2.5, 8, 11.0, 384, 2.0, False, True,
+)  # fmt: skip
+
+
+def test_an_event_is_a_dataclass_with_the_documents_fields_in_order():
+    fields = [field.name for field in dataclasses.fields(RefusalEvent)]
+    assert fields == [*DOCUMENTED, "design_id", "caused_by_debt"]
+    event = RefusalEvent(*VALUES)
+    assert event == RefusalEvent(**dict(zip(DOCUMENTED, VALUES, strict=True)))
+    assert dataclasses.astuple(event) == (*VALUES, "", True)
+
+
+def test_an_event_of_ones_own_is_read_as_it_was_appended(tmp_path):
+    event = RefusalEvent(*VALUES)
+    append_refusals_jsonl(tmp_path / "log.jsonl", [event])
+    assert read_refusals_jsonl(tmp_path / "log.jsonl") == [event]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"cycle": "first"}, "cycle: got 'first'; allowed: a valid integer"),
+        ({"debt_bits": None}, "debt_bits: got None; allowed: a valid number"),
+        ({"said": 1}, "said: unknown key"),
+    ],
+)
+def test_a_line_with_other_values_is_no_event(tmp_path, change, said):
+    line = dataclasses.asdict(RefusalEvent(*VALUES)) | change
+    (tmp_path / "log.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=f"line 1: {said}"):
+        read_refusals_jsonl(tmp_path / "log.jsonl")
+
+
+def test_a_line_without_a_field_is_no_event(tmp_path):
+    (tmp_path / "log.jsonl").write_text('{"cycle": 1}\n', encoding="utf-8")
+    with pytest.raises(InputError, match="line 1: timestamp: missing"):
+        read_refusals_jsonl(tmp_path / "log.jsonl")
 
 
 def test_what_may_run_is_no_refusal_and_writes_nothing(tmp_path):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import operator
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic.dataclasses import dataclass
 
 from solvent.files import RECORD, append_lines, now, read_records
 
@@ -17,10 +18,9 @@ __all__ = ["RefusalEvent", "append_refusals_jsonl", "log_refusal", "read_refusal
 File = str | os.PathLike[str]
 
 
-class RefusalEvent(BaseModel):
+@dataclass(config=RECORD)
+class RefusalEvent:
     """The record of an action refused because of epistemic debt: the source's fields, and whether debt caused it."""
-
-    model_config = RECORD
 
     cycle: int
     timestamp: str
@@ -76,7 +76,7 @@ def append_refusals_jsonl(path: File, events: Iterable[RefusalEvent]) -> None:
         OSError: the file can't be written.
         TimeoutError: another process has held its lock for ten seconds.
     """
-    append_lines(path, (json.dumps(event.model_dump(), ensure_ascii=False) for event in events))
+    append_lines(path, (json.dumps(dataclasses.asdict(event), ensure_ascii=False) for event in events))
 
 
 def read_refusals_jsonl(path: File) -> list[RefusalEvent]:
