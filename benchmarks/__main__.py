@@ -143,10 +143,13 @@ def start_up() -> Iterator[Row]:
 
 def learning() -> Iterator[Row]:
     """Train PPO until it earns on validation labs what the honest script does, by its recipe and by that of 0.2.0."""
+    import torch
+
     from solvent_agents import AGENTS, episodes
     from solvent_agents.learning.learned import VALIDATION
     from solvent_experiments.config import experiment_of
 
+    torch.set_num_threads(1)  # as in a run's processes
     params = solvent.preset("default")
     honest = episodes(AGENTS["honest"](params, 0), params, VALIDATION)["return"].mean()
     often = {"recipe": "ppo", "evaluate_every": 50_000}

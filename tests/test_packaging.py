@@ -128,6 +128,42 @@ def test_the_core_leads_to_nothing_heavy() -> None:
     assert not closure("") & HEAVY
 
 
+INSTRUMENTS = """
+import gymnasium, solvent.adequacy, solvent.debt, solvent.energy, solvent.gate
+from solvent.adequacy.agreement import kappa
+
+env = gymnasium.make("solvent:Solvent/Debt-v0")
+env.reset(seed=0)
+env.step(0)
+kappa([0, 1, 2, 3], [0, 1, 3, 2])  # a bootstrap with `rng`: scipy 1.15
+try:  # a default made of another field, which is wrong: pydantic 2.12
+    solvent.gate.Policy(kind="fixed", label="x", tau_accept=float("nan"))
+except ValueError:
+    pass
+"""
+
+
+@pytest.mark.slow
+def test_the_lowest_versions_that_are_allowed_run_the_instruments_and_a_lab(tmp_path: Path) -> None:
+    bounds = [(line.name, bound) for line in requirements(NAME, "") for bound in line.specifier]
+    lowest = [f"{name}=={bound.version}" for name, bound in bounds if bound.operator == ">="]
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "lowest"], check=True)
+    python = tmp_path / "lowest" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    pip = [python, "-m", "pip", "install", "--quiet", "--only-binary=:all:", "--retries=0", "--timeout=30"]
+    installed = subprocess.run([*pip, *lowest], capture_output=True, text=True, check=False)
+    if installed.returncode:
+        pytest.skip(f"pip can't install {', '.join(lowest)} here: {installed.stderr[-200:]}")
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "envs"), "NUMBA_CACHE_DIR": str(tmp_path)}
+    ran = subprocess.run(
+        [python, "-W", "error", "-c", INSTRUMENTS],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+
+
 def test_an_extra_that_leads_to_torch_names_its_range() -> None:
     leading = {extra for extra in EXTRAS if "torch" in closure(extra)}
     assert leading >= {"agents", "all", "dev"}  # it can't pass by finding no torch anywhere
@@ -136,10 +172,22 @@ def test_an_extra_that_leads_to_torch_names_its_range() -> None:
         assert named == (["torch>=2.8,<2.14"] if extra in leading else []), extra
 
 
-def test_constraints_pin_all_that_is_asked_for_and_fit_on_any_machine() -> None:
+def pins() -> dict[str, str]:
+    """The version of each distribution in constraints.txt."""
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     found = (line.partition("==") for line in lines if line and not line.startswith("#"))
-    pinned = {canonicalize_name(name): version for name, _, version in found}
+    return {canonicalize_name(name): version for name, _, version in found}
+
+
+@pytest.mark.parametrize("name", ["numba", "torch"])
+def test_what_compiles_or_computes_is_allowed_up_to_the_minor_release_that_was_tested(name: str) -> None:
+    major, minor = map(int, pins()[name].split(".")[:2])
+    (asked,) = {str(line.specifier) for line in requirements(NAME, "dev") if line.name == name}
+    assert f"<{major}.{minor + 1}" in asked.split(",")
+
+
+def test_constraints_pin_all_that_is_asked_for_and_fit_on_any_machine() -> None:
+    pinned = pins()
     for extra in {"", *EXTRAS}:
         for requirement in requirements(NAME, extra):
             name = canonicalize_name(requirement.name)

@@ -1,6 +1,6 @@
 """The one reader and writer of files: limits that hold before a byte is read, strict JSON, records as JSON lines.
 
-A record is a pydantic model with the field names of its source document, and ``RECORD`` as its ``model_config``. Its
+A record is a pydantic model or dataclass with the field names of its source document, and ``RECORD`` as its config. Its
 file is JSON lines, read whole and appended to under a lock. Everything else is written whole or not at all.
 """
 
@@ -19,17 +19,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar
 if TYPE_CHECKING:
     from pydantic import BaseModel, ConfigDict, ValidationError
 
-    R = TypeVar("R", bound=BaseModel)
+R = TypeVar("R")
 
 __all__ = [
-    "DEEPEST", "LONGEST_LINE", "RECORD", "InputError", "append_records", "cache_folder", "first_problem",
-    "input_lines",
-    "locked", "now", "open_input", "read_input", "read_records", "require_writable", "strict_json", "write_atomically",
-    "write_json",
+    "DEEPEST", "LONGEST_LINE", "RECORD", "InputError", "append_lines", "append_records", "cache_folder",
+    "first_problem", "input_lines", "locked", "now", "open_input", "read_input", "read_records", "require_writable",
+    "strict_json", "write_atomically", "write_json",
 ]  # fmt: skip
 
 RECORD: ConfigDict = {"extra": "forbid", "frozen": True, "hide_input_in_errors": True, "allow_inf_nan": False}
-"""The ``model_config`` of records."""
+"""The config of records."""
 
 PATIENCE = 10.0
 """Seconds to wait for the lock of a file that is appended to."""
@@ -152,13 +151,14 @@ def read_records(path: _Path, kind: type[R]) -> Iterator[R]:
     Raises:
         InputError: the file can't be read, or a line is not a record; the message has the line's number and the key.
     """
-    from pydantic import ValidationError
+    from pydantic import TypeAdapter, ValidationError
 
+    record = TypeAdapter(kind)
     try:
         for number, line in input_lines(path):
             if line.strip():
                 try:
-                    yield kind.model_validate(strict_json(line))
+                    yield record.validate_python(strict_json(line))
                 except ValidationError as error:
                     raise InputError(f"{path}, line {number}: {first_problem(error)}") from None
                 except ValueError as error:
@@ -169,29 +169,32 @@ def read_records(path: _Path, kind: type[R]) -> Iterator[R]:
 
 
 def append_records(path: _Path, records: Iterable[BaseModel]) -> None:
-    """Append records to ``path`` as JSON lines, all of them or none. A missing file is created.
+    """Append records to ``path`` as ``append_lines`` does. Missing folders are made; without records, nothing is."""
+    if lines := [record.model_dump_json() for record in records]:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        append_lines(path, lines)
 
-    If the last line is unfinished, as after a full disk, the first record starts on a new line.
+
+def append_lines(path: _Path, lines: Iterable[str]) -> None:
+    """Append lines to ``path``, all of them or none. A missing file is created, without lines too.
+
+    If the last line is unfinished, as after a full disk, it is ended first.
 
     Raises:
         OSError: the file can't be written.
         TimeoutError: another process has held the lock for ``PATIENCE`` seconds.
     """
-    content = "".join(record.model_dump_json() + "\n" for record in records).encode()
+    content = "".join(f"{line}\n" for line in lines).encode()
     target = Path(path).resolve()
-    if not content:
-        return
-    lock = target.with_name(f".{target.name}.lock")
-    with locked(lock, PATIENCE), target.open("ab+") as file:
-        size = file.seek(0, os.SEEK_END)
-        if size:
-            file.seek(size - 1)
-            content = content if file.read(1) == b"\n" else b"\n" + content
+    target.touch()  # before the lock, which would make a missing folder
+    with locked(target.with_name(f".{target.name}.lock"), PATIENCE):
+        size = target.stat().st_size
         try:
-            file.write(content)
-            file.flush()
+            with target.open("ab+") as file:
+                file.seek(max(size - 1, 0))
+                file.write(content if file.read(1) in {b"", b"\n"} else b"\n" + content)
         except OSError as error:
-            with suppress(OSError):
+            with suppress(OSError):  # the file is closed: what its buffer still held can't follow
                 os.truncate(target, size)
             raise OSError(error.errno, os.strerror(error.errno or 0), str(target)) from None
 
@@ -201,7 +204,7 @@ def first_problem(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     key, allowed = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Input should be ")
     where = f"{key}: " if key else ""
-    if first["type"] == "extra_forbidden":
+    if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:  # of a model, of a dataclass
         return f"{where}unknown key"
     if first["type"] == "missing":
         return f"{where}missing"
@@ -248,21 +251,17 @@ def write_json(path: Path, value: Any) -> None:
 
 @contextmanager
 def locked(lock: Path, patience: float) -> Iterator[None]:
-    """Hold a lock file and remove it at the end; the operating system frees the lock of a process that is gone.
+    """Hold a lock file, which stays: if it were removed while others wait for it, two of them could hold it.
+
+    The operating system frees the lock of a process that is gone.
 
     Raises:
         TimeoutError: another process still holds it after ``patience`` seconds.
     """
     from filelock import FileLock
 
-    held = FileLock(lock)
-    held.acquire(timeout=patience)
-    try:
+    with FileLock(lock, timeout=patience):
         yield
-    finally:
-        with suppress(OSError):  # not possible everywhere while it is open
-            lock.unlink()
-        held.release()  # after that: whoever waits for a file that is gone asks again
 
 
 def require_writable(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 __all__ = ["main"]
@@ -9,6 +10,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line, or say in one line which extra it needs."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's: more than free cores are many times slower
     try:
         from solvent_experiments import cli
     except ModuleNotFoundError as error:

@@ -277,6 +277,22 @@ def test_shared_policy_starts_and_chooses_by_verb(algorithm):
 # -- training ------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_training_and_loading_leave_the_number_of_threads_alone(tmp_path):
+    path = train(recipe_of("PPO"), PARAMS, seed=1, folder=tmp_path, track=None)
+    assert torch.get_num_threads() == 2
+    LearnedAgent.load(path, PARAMS)
+    assert torch.get_num_threads() == 2
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_loaded_policy_plays_as_the_trained_one(algorithm, tmp_path, shown, monkeypatch):
     models = []

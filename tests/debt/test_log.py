@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import json
 
 import pytest
 
 from solvent import EpistemicController, LabParams, read_refusals_jsonl
-from solvent.debt import log_refusal
-from tests.labs import lines
+from solvent.debt import RefusalEvent, append_refusals_jsonl, log_refusal
+from solvent.files import InputError
+from solvent.lab.verbs import Verb
+from tests.labs import lines, open_lab, put, take
 
 
 def in_debt(bits, params=None):
@@ -73,6 +77,51 @@ def test_the_flags_of_the_log_explain_every_refusal(tmp_path, debt, wells, left,
     )
 
 
+DOCUMENTED = (
+    "cycle", "timestamp", "refusal_reason", "proposed_template", "proposed_hypothesis", "proposed_wells", "debt_bits",
+    "base_cost_wells", "inflated_cost_wells", "budget_remaining", "debt_threshold", "blocked_by_cost",
+    "blocked_by_threshold",
+)  # fmt: skip
+VALUES = (
+    5, "2026-11-02T12:00:00Z", "epistemic_debt_action_blocked", "screen", "", 8, 2.5, 8, 11.0, 384, 2.0, False, True,
+)  # fmt: skip
+
+
+def test_an_event_is_a_dataclass_with_the_documents_fields_in_order():
+    fields = [field.name for field in dataclasses.fields(RefusalEvent)]
+    assert fields == [*DOCUMENTED, "design_id", "caused_by_debt"]
+    event = RefusalEvent(*VALUES)
+    assert event == RefusalEvent(**dict(zip(DOCUMENTED, VALUES, strict=True)))
+    assert dataclasses.astuple(event) == (*VALUES, "", True)
+
+
+def test_an_event_of_ones_own_is_read_as_it_was_appended(tmp_path):
+    event = RefusalEvent(*VALUES)
+    append_refusals_jsonl(tmp_path / "log.jsonl", [event])
+    assert read_refusals_jsonl(tmp_path / "log.jsonl") == [event]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"cycle": "first"}, "cycle: got 'first'; allowed: a valid integer"),
+        ({"debt_bits": None}, "debt_bits: got None; allowed: a valid number"),
+        ({"said": 1}, "said: unknown key"),
+    ],
+)
+def test_a_line_with_other_values_is_no_event(tmp_path, change, said):
+    line = dataclasses.asdict(RefusalEvent(*VALUES)) | change
+    (tmp_path / "log.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=f"line 1: {said}"):
+        read_refusals_jsonl(tmp_path / "log.jsonl")
+
+
+def test_a_line_without_a_field_is_no_event(tmp_path):
+    (tmp_path / "log.jsonl").write_text('{"cycle": 1}\n', encoding="utf-8")
+    with pytest.raises(InputError, match="line 1: timestamp: missing"):
+        read_refusals_jsonl(tmp_path / "log.jsonl")
+
+
 def test_what_may_run_is_no_refusal_and_writes_nothing(tmp_path):
     _, _, context = in_debt(0.5).should_refuse_action("screen", 8, 384)
     with pytest.raises(ValueError, match="allowed: that of a refused one"):
@@ -92,3 +141,48 @@ def test_lines_are_added_and_none_is_changed(tmp_path):
     assert event.proposed_hypothesis == '\\ud800 "\n{} α'
     assert event.design_id == "\\udfff"
     assert event.cycle == 2
+
+
+def refused_in_the_lab(path):
+    """Append the refusal of a lab in debt."""
+    env = open_lab(ledger_path=path)
+    put(env, debt=2.15)
+    take(env, Verb.DOSE_RESPONSE, 0, claim=0.5)
+
+
+def refused_elsewhere(path):
+    """Append the refusal of a loop of one's own."""
+    log_refusal(path, in_debt(2.5).should_refuse_action("screen", 8, 384)[2], cycle=1)
+
+
+WRITERS = pytest.mark.parametrize("refused", [refused_in_the_lab, refused_elsewhere])
+
+
+def test_refusals_of_the_lab_and_of_other_loops_are_read_from_one_log(tmp_path):
+    path = tmp_path / "log.jsonl"
+    refused_in_the_lab(path)
+    refused_elsewhere(path)
+    assert [event.proposed_template for event in read_refusals_jsonl(path)] == ["dose_response", "screen"]
+    assert [event.debt_bits for event in read_refusals_jsonl(path)] == [2.15, 2.5]
+
+
+@WRITERS
+def test_a_last_line_without_its_end_is_ended_and_read(tmp_path, refused):
+    path = tmp_path / "log.jsonl"
+    refused(path)
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+    refused(path)
+    assert len(read_refusals_jsonl(path)) == 2
+
+
+@WRITERS
+def test_a_torn_line_is_named_and_takes_no_other_with_it(tmp_path, refused):
+    path = tmp_path / "log.jsonl"
+    refused(path)
+    torn = path.read_bytes()[:40]
+    path.write_bytes(path.read_bytes() + torn)
+    refused(path)
+    with pytest.raises(InputError, match=r"log.jsonl, line 2: not JSON.*; allowed: a JSON object"):
+        read_refusals_jsonl(path)
+    path.write_bytes(path.read_bytes().replace(b"\n" + torn + b"\n", b"\n"))
+    assert len(read_refusals_jsonl(path)) == 2

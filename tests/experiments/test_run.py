@@ -13,7 +13,7 @@ import yaml
 
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, load_experiment
 from solvent_experiments.folder import NO_SEED, RunFolder, differences, read_parquet
-from solvent_experiments.run import BrokenRunError, Clock, Message, in_order, run_experiment
+from solvent_experiments.run import BrokenRunError, Clock, Message, Processes, in_order, run_experiment
 from tests.commands import Launch, call
 from tests.runs import CONFIGS, SMOKE, Runs, lines_of, results
 
@@ -53,6 +53,13 @@ def test_smoke_run_is_whole(name: str, runs: Runs) -> None:
     assert manifest["packages"]["numpy"]
     assert folder.gate.exists() == experiment.lab.gate.enabled
     assert not [path for path in folder.root.rglob("*") if ".part" in path.name]
+
+
+def test_a_process_of_a_run_has_one_torch_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    with Processes(1) as pool:
+        assert pool.call(torch.get_num_threads).result() == 1
 
 
 @pytest.mark.parametrize("content", ["[]", "{", "{}", '{"finished": null}'])

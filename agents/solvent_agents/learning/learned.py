@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 try:
-    import torch
     from stable_baselines3.common.callbacks import BaseCallback
 except ModuleNotFoundError as error:
     from solvent.extras import install
@@ -102,6 +101,8 @@ def train(
 ) -> Path | None:
     """Train a policy and return the path of its weights in ``folder``, or None if it was stopped before the end.
 
+    The number of torch's threads is the caller's; one is fastest for these networks, and always on busy cores.
+
     Args:
         recipe: algorithm, rewards and hyperparameters.
         params: parameters of the labs.
@@ -116,7 +117,6 @@ def train(
     Raises:
         ParamError: the algorithm refuses this combination of arguments, or this machine lacks the recipe's device.
     """
-    torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
     arguments = {"device": "cpu"} | recipe.arguments()
     if get_device(arguments["device"]).type != arguments["device"].partition(":")[0]:
@@ -170,7 +170,6 @@ class LearnedAgent:
         Raises:
             PolicyFileError: a file is missing or damaged, or the policy was trained on labs of another shape.
         """
-        torch.set_num_threads(1)
         policy, algorithm = load_policy(path, params)
         return cls(policy, algorithm.lower())
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import operator
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic.dataclasses import dataclass
 
-from solvent.files import RECORD, now, read_records
-from solvent.lab.ledger import append_jsonl
+from solvent.files import RECORD, append_lines, now, read_records
 
 __all__ = ["RefusalEvent", "append_refusals_jsonl", "log_refusal", "read_refusals_jsonl"]
 
 File = str | os.PathLike[str]
 
 
-class RefusalEvent(BaseModel):
+@dataclass(config=RECORD)
+class RefusalEvent:
     """The record of an action refused because of epistemic debt: the source's fields, and whether debt caused it."""
-
-    model_config = RECORD
 
     cycle: int
     timestamp: str
@@ -70,12 +70,13 @@ def log_refusal(
 
 
 def append_refusals_jsonl(path: File, events: Iterable[RefusalEvent]) -> None:
-    """Append refusals to ``path``, flushed line by line. A missing file is created.
+    """Append refusals to ``path``, all of them or none, as the lab writes them. A missing file is created.
 
     Raises:
         OSError: the file can't be written.
+        TimeoutError: another process has held its lock for ten seconds.
     """
-    append_jsonl(path, (event.model_dump() for event in events))
+    append_lines(path, (json.dumps(dataclasses.asdict(event), ensure_ascii=False) for event in events))
 
 
 def read_refusals_jsonl(path: File) -> list[RefusalEvent]:

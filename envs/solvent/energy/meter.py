@@ -30,13 +30,14 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import ValidationError
 
 from solvent.energy.pricing import ACTION, BOTH, CATEGORIES, MOST_ENERGY, ToolEnergy, energy_for_tool
-from solvent.energy.rules import MOST_READ, Discomfort, Energy, Evidence, Proposal, ProposalError
-from solvent.files import RECORD, first_problem, read_input, strict_json, write_atomically
+from solvent.energy.rules import Discomfort, Evidence, Proposal, ProposalError
+from solvent.energy.saved import RECENT_HEARTBEATS, State, read_state
+from solvent.files import first_problem, write_atomically
 from solvent.lab.mechanisms import energy as lab_energy
 from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, EnergyParams
 from solvent.lab.mechanisms.proposals import confidence as usual_confidence
@@ -48,8 +49,6 @@ __all__ = [
     "Action", "EnergyMeter", "HeartbeatSummary", "Quote", "energy_for_action", "intent_summary_text", "plain",
 ]  # fmt: skip
 
-RECENT_HEARTBEATS = 24
-"""Closed heartbeats that a meter remembers, with their deferrals and paid uses."""
 _DEFAULTS = EnergyParams()
 
 
@@ -94,30 +93,6 @@ class HeartbeatSummary(NamedTuple):
         return intent_summary_text(self.spent)
 
 
-Count = Annotated[int, Field(strict=True, ge=0)]
-
-
-class _State(BaseModel):
-    """A saved meter. Amounts are in whole thousandths of energy."""
-
-    model_config = RECORD | {"frozen": False}
-
-    format: Literal["solvent.energy.v1"] = "solvent.energy.v1"
-    start: Count
-    balance: Count
-    income: Count = 0
-    lost: Count = 0
-    spent: Count = 0
-    heartbeat: Count = 1
-    intents: dict[str, Count] = dict.fromkeys(INTENTS, 0)
-    recent: list[dict[str, Count]] = []
-    uses: dict[str, Count] = {}  # the last four of each action, one bit each: failed
-    paid: dict[str, dict[int, Energy]] = {}  # energy of each action by heartbeat
-    done: list[tuple[str, str | None]] = []
-    deferrals: list[Discomfort] = []
-    reflected: bool = False
-
-
 class EnergyMeter:
     """The energy of one agent. ``actions`` has its actions by name. One thread uses a meter at a time.
 
@@ -149,7 +124,7 @@ class EnergyMeter:
             raise ValueError(f"start: got {plain(start)}; allowed: at most the cap {plain(cap)}")
         self.params, self._clock = params, clock
         self.actions: dict[str, Action] = {}
-        self._state = _State(start=begins, balance=begins)
+        self._state = State(start=begins, balance=begins)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **options: Any) -> Self:
@@ -158,14 +133,11 @@ class EnergyMeter:
         ``options`` are the arguments of the class but for ``start``.
 
         Raises:
-            ValueError: the file is not a saved meter, or its balance is above ``cap``.
+            OSError: the file can't be read.
+            ValueError: the file is not a saved meter, its books do not add up, or its balance is above ``cap``.
         """
         meter = cls(0.0, **options)
-        try:
-            meter._state = _State.model_validate(strict_json(read_input(path, MOST_READ)))
-        except ValueError as error:
-            said = first_problem(error) if isinstance(error, ValidationError) else error
-            raise ValueError(f"{path}: not a saved meter ({said})") from None
+        meter._state = read_state(path)
         if meter.balance > meter.cap:
             raise ValueError(
                 f"{path}: got a balance of {meter.balance:g}; allowed: at most the cap {meter.cap:g}"

@@ -116,7 +116,9 @@ class SentenceEmbedder:
             import torch
 
             threads = torch.get_num_threads()
-            torch.set_num_threads(1)  # more are twenty times slower on busy cores
+            # For this call alone: the last bits of a vector, and so a verdict, depend on the number of threads. More
+            # than one are also twenty times slower on busy cores.
+            torch.set_num_threads(1)
             try:
                 rows = self._model.encode(missing, batch_size=1, show_progress_bar=False).astype(np.float64)
             finally:

@@ -10,12 +10,12 @@ import datetime
 import functools
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from solvent.files import append_lines
 from solvent.lab.actions import action_table
 from solvent.lab.codes import REFUSAL_REASONS, VERDICTS
 from solvent.lab.mechanisms.adequacy import RULES
@@ -277,7 +277,7 @@ class Ledgers:
         self.params = params
         self.paths = {name: path for name, path in zip(LOGS, paths, strict=True) if path is not None}
         for path in self.paths.values():
-            append_jsonl(path, ())  # fails now instead of at the first event
+            append_lines(path, ())  # fails now instead of at the first event
 
     def append(self, steps: Any, labs: Any, *, numbered: bool) -> None:
         """Log the events of step records, shape ``(n,)``.
@@ -294,16 +294,5 @@ class Ledgers:
                 for line in log.lines(self.params, steps[i], labs[i], int(i) if numbered else None)
             ]
             if lines:
-                append_jsonl(self.paths[name], lines)
-
-
-def append_jsonl(path: File, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Append lines to ``path``, creating it if needed, and flush after each line.
-
-    Raises:
-        OSError: The file can't be written.
-    """
-    with Path(path).open("a", encoding="utf-8", newline="\n") as ledger:
-        for line in lines:
-            ledger.write(json.dumps(line, ensure_ascii=False) + "\n")
-            ledger.flush()
+                texts = (json.dumps(line, ensure_ascii=False) for line in lines)
+                append_lines(self.paths[name], texts)
