@@ -172,7 +172,7 @@ def test_a_graph_comes_back_from_its_file(small, tmp_path):
     again = load_graph(path)
     assert again.params == small.params
     assert again.about == json.loads(json.dumps(graph.about))
-    for name in ("actions", "sources", "codes", "rewards", "targets"):
+    for name in ("actions", "sources", "codes", "targets"):
         np.testing.assert_array_equal(getattr(again, name), getattr(graph, name))
 
 

@@ -23,7 +23,7 @@ from solvent.lab.mechanisms.energy import base_prices
 from solvent.lab.mechanisms.gate import in_millionths, wording_at
 from solvent.lab.params import LabParams
 from solvent.lab.settings import in_thousandths, record
-from solvent.lab.state import blank_lab, blank_step
+from solvent.lab.state import blank_lab, blank_step, lab_fields
 from solvent.lab.verbs import INTENTS, TEMPLATES, VERBS, Verb
 from solvent.lab.words.measured import measured_for, policy_of
 
@@ -44,9 +44,16 @@ def tables_for(params: LabParams) -> Any:
         "observe_intents": params.observation.intents,
         **{each.name: each.rules(params) for each in MECHANISMS if each.rules},
         "blank": blank_lab(params)[0],
+        "project": _project_fields(params),
         "blank_step": blank_step(params)[0],
     }
     return record(fields)
+
+
+def _project_fields(params: LabParams) -> Any:
+    """Return the start values of the fields that a new project sets anew, as a record."""
+    blank = blank_lab(params)[0]
+    return record({field.name: blank[field.name] for field in lab_fields(params) if field.project})
 
 
 def _action_arrays(params: LabParams) -> dict[str, Any]:

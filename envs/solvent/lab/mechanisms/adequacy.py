@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.codes import VERDICTS
-from solvent.lab.mechanism import Field, Info, Mechanism, split
+from solvent.lab.mechanism import Field, Info, Mechanism, derived, split
 from solvent.lab.settings import ParamGroup, numbers, setting, switch
 from solvent.lab.verbs import DOSE_RESPONSE, SCREEN
 from solvent.lab.words.rows import N_WORDINGS, WORDINGS
@@ -53,7 +53,7 @@ def adequacy_rules(params: Any) -> Any:
     return numbers(adequacy, enforced=adequacy.enabled and adequacy.enforced)
 
 
-FIELDS = (Field("scores", "i4", "4", "findings", "number of findings by score, 0 to 3"),)
+FIELDS = derived(Field("scores", "i4", "4", "findings", "number of findings by score, 0 to 3"))
 
 STEP_FIELDS = (
     Field("adequacy", "i1", "", "score", "score of the finding's words, 0 to 3; -1 for no finding", -1),

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.mechanism import Column, Field, Mechanism, columns, detail
+from solvent.lab.mechanism import Column, Field, Mechanism, columns, derived, detail
 from solvent.lab.settings import ParamGroup, setting
 
 Floats = NDArray[np.float64]
@@ -157,13 +157,15 @@ class PlateParams(ParamGroup):
 
 
 FIELDS = (
-    Field("potency", "i1", "M", "class", "hidden potency class"),
-    Field("instrument", "i2", "", "state", "hidden instrument state of this lot"),
+    Field("potency", "i1", "M", "class", "potency class", hidden=-1),
+    Field("instrument", "i2", "", "state", "instrument state of this lot", hidden=-1),
     Field("wells", "i4", "", "wells", "wells left", lambda params: params.budget.wells),
-    Field("wells_spent", "i4", "", "wells", "wells charged"),
-    Field("experiments", "i4", "M", "plates", "experiments run on the compound"),
-    Field("calibrations", "i4", "", "plates", "calibrations run"),
-    Field("last_bins", "i1", "R", "bin", "readouts of the last plate; -1 for none", -1),
+    Field("experiments", "i4", "M", "plates", "experiments run on the compound", project=True),
+    *derived(
+        Field("wells_spent", "i4", "", "wells", "wells charged"),
+        Field("calibrations", "i4", "", "plates", "calibrations run"),
+        Field("last_bins", "i1", "R", "bin", "readouts of the last plate; -1 for none", -1),
+    ),
 )
 
 STEP_FIELDS = (

@@ -23,7 +23,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from solvent.lab.mechanism import Field, Info, Mechanism, columns, detail
+from solvent.lab.compiled import copy_fields
+from solvent.lab.mechanism import Field, Info, Mechanism, columns, derived, detail
 from solvent.lab.mechanisms.assay import draw_class
 from solvent.lab.mechanisms.publication import log_score
 from solvent.lab.settings import ParamGroup, numbers, setting, switch
@@ -64,12 +65,16 @@ def career_rules(params: Any) -> Any:
 FIELDS = (
     Field("due_at", "i4", "2,M", "heartbeats", "heartbeat of the finding's replication; 0 for none"),
     Field("stake", "f8", "2,M", "bits", "debt that comes if the finding is wrong"),
-    Field("due_wrong", "u1", "2,M", "flag", "hidden: the finding is wrong"),
-    Field("wells_granted", "i4", "", "wells", "wells granted by findings"),
-    Field("wells_renewed", "i4", "", "wells", "wells that new projects brought, less those that they found"),
-    Field("replicated", "i2", "", "findings", "findings replicated"),
-    Field("retracted", "i2", "", "findings", "findings that a replication showed to be wrong"),
-    Field("debt_recalled", "f8", "", "bits", "debt from wrong findings"),
+    Field("due_wrong", "u1", "2,M", "flag", "the finding is wrong", hidden=0),
+    *derived(
+        Field("wells_granted", "i4", "", "wells", "wells granted by findings"),
+        Field(
+            "wells_renewed", "i4", "", "wells", "wells that new projects brought, less those that they found"
+        ),
+        Field("replicated", "i2", "", "findings", "findings replicated"),
+        Field("retracted", "i2", "", "findings", "findings that a replication showed to be wrong"),
+        Field("debt_recalled", "f8", "", "bits", "debt from wrong findings"),
+    ),
 )
 
 STEP_FIELDS = (
@@ -133,20 +138,14 @@ def replicate(lab, all_of_them, step):
 
 def begin_project(lab, uniforms, tables):
     """Draw new compounds, forget what was known of the old ones, renew the wells. ``uniforms`` has shape ``(M,)``."""
-    blank = tables.blank
+    copy_fields(lab, tables.project)
     for m in range(lab.potency.shape[0]):
         lab.potency[m] = draw_class(tables.prior, uniforms[m])
-        lab.conditional[m] = blank.conditional[m]
-        lab.marginal[m] = blank.marginal[m]
-        lab.named[m] = blank.named[m]
-        lab.entropy[m] = blank.entropy[m]
-        lab.lowest_entropy[m] = blank.lowest_entropy[m]
-        lab.coupled[m], lab.licence[m], lab.published[m], lab.experiments[m] = 0, 0.0, 0, 0
         lab.due_at[1, m], lab.due_at[0, m] = lab.due_at[0, m], 0
         lab.stake[1, m], lab.stake[0, m] = lab.stake[0, m], 0.0
         lab.due_wrong[1, m], lab.due_wrong[0, m] = lab.due_wrong[0, m], 0
-    lab.wells_renewed += blank.wells - lab.wells
-    lab.wells = blank.wells
+    lab.wells_renewed += tables.blank.wells - lab.wells
+    lab.wells = tables.blank.wells
 
 
 BITS = 4.0

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.codes import REFUSAL_REASONS, Event, Refusal
-from solvent.lab.mechanism import Field, Info, Mechanism, columns, detail, split
+from solvent.lab.mechanism import Field, Info, Mechanism, columns, derived, detail, split
 from solvent.lab.settings import ParamGroup, numbers, setting, switch
 from solvent.lab.verbs import CALIBRATIONS, PROPOSE, REFLECT, REST
 
@@ -76,21 +76,23 @@ def debt_rules(params: Any) -> Any:
 
 FIELDS = (
     Field("debt", "f8", "", "bits", "epistemic debt"),
-    Field("licence", "f8", "M", "bits", "information claimed and gained"),
-    Field("refused", "u1", "V", "Refusal", "reason for which each verb would be refused now"),
-    Field("inflated_cost", "f8", "V", "wells", "cost of each verb now, after inflation, not rounded"),
-    Field("refusals", "i2", "2", "refusals", "refusals by reason, in the order of Refusal"),
-    Field("refusals_by_debt", "i2", "", "refusals", "refusals that would have run at zero debt"),
-    Field("refusals_in_a_row", "i2", "", "refusals", "refusals since the last action that ran"),
-    Field("debt_added", "f8", "", "bits", "debt taken on"),
-    Field("debt_interest", "f8", "", "bits", "debt grown by interest"),
-    Field("debt_repaid", "f8", "", "bits", "debt repaid"),
-    Field("debt_peak", "f8", "", "bits", "highest debt"),
-    Field("claimed", "f8", "", "bits", "sum of claims"),
-    Field("gained", "f8", "", "bits", "sum of realised gains of explorations"),
-    Field("beats_over_threshold", "i2", "", "heartbeats", "heartbeats that ended with debt above the threshold"),
-    Field("streak_over_threshold", "i2", "", "heartbeats", "current run of such heartbeats"),
-    Field("longest_streak", "i2", "", "heartbeats", "longest run of such heartbeats"),
+    Field("licence", "f8", "M", "bits", "information claimed and gained", project=True),
+    *derived(
+        Field("refused", "u1", "V", "Refusal", "reason for which each verb would be refused now"),
+        Field("inflated_cost", "f8", "V", "wells", "cost of each verb now, after inflation, not rounded"),
+        Field("refusals", "i2", "2", "refusals", "refusals by reason, in the order of Refusal"),
+        Field("refusals_by_debt", "i2", "", "refusals", "refusals that would have run at zero debt"),
+        Field("refusals_in_a_row", "i2", "", "refusals", "refusals since the last action that ran"),
+        Field("debt_added", "f8", "", "bits", "debt taken on"),
+        Field("debt_interest", "f8", "", "bits", "debt grown by interest"),
+        Field("debt_repaid", "f8", "", "bits", "debt repaid"),
+        Field("debt_peak", "f8", "", "bits", "highest debt"),
+        Field("claimed", "f8", "", "bits", "sum of claims"),
+        Field("gained", "f8", "", "bits", "sum of realised gains of explorations"),
+        Field("beats_over_threshold", "i2", "", "heartbeats", "heartbeats that ended with debt above the threshold"),
+        Field("streak_over_threshold", "i2", "", "heartbeats", "current run of such heartbeats"),
+        Field("longest_streak", "i2", "", "heartbeats", "longest run of such heartbeats"),
+    ),
 )  # fmt: skip
 
 STEP_FIELDS = (

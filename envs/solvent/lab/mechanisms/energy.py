@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, detail
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, derived, detail
 from solvent.lab.settings import FACTOR, UNIT, ParamGroup, in_thousandths, numbers, setting, switch
 from solvent.lab.verbs import DOSE_RESPONSE, INTENTS, PLATES, PUBLISH_PUBLIC, SCREEN, VERBS, Verb
 
@@ -124,19 +124,21 @@ def base_prices(params: Any) -> list[int]:
 FIELDS = (
     Field("energy", "i4", "", "1/1000", "energy left", lambda params: in_thousandths(params.energy.start)),
     Field("price", "i4", "V", "1/1000", "base cost of each verb", base_prices),
-    Field("cost", "i4", "V,2", "1/1000", "effective cost of each verb now; column 1 where it is a repetition"),
     Field("uses", "i4", "V", "uses", "executions of each verb"),
     Field("failures", "u1", "V", "bits", "last four uses of each verb, one bit each: refused or rejected"),
     Field("done", "u1", "V,M", "flag", "executed in this heartbeat, by verb and compound (column 0 for none)"),
-    Field("intents", "i4", "I", "1/1000", "energy spent in this heartbeat, by intent class"),
-    Field("intents_shown", "i4", "I", "1/1000", "last intent summary, of a closed heartbeat or a reflection"),
-    Field("intents_total", "i8", "I", "1/1000", "energy spent in the episode, by intent class"),
-    Field("energy_income", "i8", "", "1/1000", "income, including the part lost at the cap"),
-    Field("energy_lost", "i8", "", "1/1000", "income lost at the cap"),
-    Field("energy_leaked", "i8", "", "1/1000", "energy left that leaked away"),
-    Field("energy_spent", "i8", "", "1/1000", "energy spent"),
-    Field("deferrals", "i4", "", "actions", "actions not executed for lack of energy"),
-    Field("out_of_context", "i4", "", "actions", "actions not executed because of their context"),
+    *derived(
+        Field("cost", "i4", "V,2", "1/1000", "effective cost of each verb now; column 1 where it is a repetition"),
+        Field("intents", "i4", "I", "1/1000", "energy spent in this heartbeat, by intent class"),
+        Field("intents_shown", "i4", "I", "1/1000", "last intent summary, of a closed heartbeat or a reflection"),
+        Field("intents_total", "i8", "I", "1/1000", "energy spent in the episode, by intent class"),
+        Field("energy_income", "i8", "", "1/1000", "income, including the part lost at the cap"),
+        Field("energy_lost", "i8", "", "1/1000", "income lost at the cap"),
+        Field("energy_leaked", "i8", "", "1/1000", "energy left that leaked away"),
+        Field("energy_spent", "i8", "", "1/1000", "energy spent"),
+        Field("deferrals", "i4", "", "actions", "actions not executed for lack of energy"),
+        Field("out_of_context", "i4", "", "actions", "actions not executed because of their context"),
+    ),
 )  # fmt: skip
 
 STEP_FIELDS = (

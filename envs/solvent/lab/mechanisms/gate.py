@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.codes import VERDICTS, Verdict
-from solvent.lab.mechanism import Column, Field, Info, Mechanism, split
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, derived, split
 from solvent.lab.mechanisms.adequacy import weigh_words
 from solvent.lab.settings import PROBABILITY, ParamGroup, numbers, setting, switch
 from solvent.lab.verbs import DOSE_RESPONSE
@@ -74,15 +74,17 @@ DECISIONS = ("none", "declined", "approved")
 MILLION = 1_000_000
 
 FIELDS = (
-    Field("page", "i1", "M,D", "bin", "latest readout at each dose; -1 for none", -1),
-    Field("fit_class", "i1", "M", "class", "class named by the latest fit; -1 for no fit", -1),
-    Field("fit_strength", "i1", "M", "STRENGTHS", "strength of the latest fit"),
-    Field("measured_class", "i1", "M", "class", "class of the measured findings; -1 for none", -1),
-    # Without a page, every finding has energy 1.
-    Field("residual", "i4", "M,W", "1/1000000", "hallucination energy of a finding, by wording", MILLION),
-    Field("verdicts", "i4", "3", "findings", "number of verdicts, in the order of Verdict"),
-    Field("decided", "i4", "2", "findings", "reviews declined, approved"),
-    Field("plates", "i2", "M,2", "plates", "experiments run on the compound: screens, dose responses"),
+    Field("page", "i1", "M,D", "bin", "latest readout at each dose; -1 for none", -1, project=True),
+    Field("fit_class", "i1", "M", "class", "class named by the latest fit; -1 for no fit", -1, project=True),
+    Field("fit_strength", "i1", "M", "STRENGTHS", "strength of the latest fit", project=True),
+    Field("measured_class", "i1", "M", "class", "class of the measured findings; -1 for none", -1, project=True),
+    Field("plates", "i2", "M,2", "plates", "experiments run on the compound: screens, dose responses", project=True),
+    *derived(
+        # Without a page, every finding has energy 1.
+        Field("residual", "i4", "M,W", "1/1000000", "energy of a finding, by wording", MILLION, project=True),
+        Field("verdicts", "i4", "3", "findings", "number of verdicts, in the order of Verdict"),
+        Field("decided", "i4", "2", "findings", "reviews declined, approved"),
+    ),
 )  # fmt: skip
 
 

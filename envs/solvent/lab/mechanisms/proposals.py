@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.codes import Event
-from solvent.lab.mechanism import Field, Info, Mechanism, columns
+from solvent.lab.mechanism import Field, Info, Mechanism, columns, derived
 from solvent.lab.mechanisms.energy import base_prices
 from solvent.lab.mechanisms.publication import bits_asserted
 from solvent.lab.settings import FACTOR, PROBABILITY, ParamGroup, numbers, setting, switch
@@ -98,7 +98,7 @@ class ProposalParams(ParamGroup):
 
 
 FIELDS = (
-    Field("fair", "i4", "V", "1/1000", "hidden fair base cost of each verb", base_prices),
+    Field("fair", "i4", "V", "1/1000", "fair base cost of each verb", base_prices, hidden=0),
     Field("reflected", "u1", "", "flag", "the last action of this heartbeat was a reflection"),
     Field("discomfort", "i2", "V", "heartbeats", "heartbeats with a deferral since the last proposal"),
     Field("discomfort_at", "i2", "V,4", "heartbeats", "latest four of them, latest first; -1 for none", -1),
@@ -106,10 +106,12 @@ FIELDS = (
     Field("argued", "i2", "V", "heartbeats", "heartbeats of evidence for the pending proposal"),
     Field("range_low", "i4", "V", "1/1000", "lowest price suggested by the pending proposal"),
     Field("range_high", "i4", "V", "1/1000", "highest price suggested by the pending proposal"),
-    Field("discomforts", "i4", "", "deferrals", "deferrals of worthwhile actions, at most one per verb and heartbeat"),
-    Field("reflections", "i4", "", "actions", "reflections"),
-    Field("proposals", "i4", "", "proposals", "proposals filed"),
-    Field("approvals", "i4", "", "proposals", "proposals approved"),
+    *derived(
+        Field("discomforts", "i4", "", "deferrals", "worthwhile actions deferred, once per verb and heartbeat"),
+        Field("reflections", "i4", "", "actions", "reflections"),
+        Field("proposals", "i4", "", "proposals", "proposals filed"),
+        Field("approvals", "i4", "", "proposals", "proposals approved"),
+    ),
 )  # fmt: skip
 
 STEP_FIELDS = (

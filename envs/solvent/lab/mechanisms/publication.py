@@ -17,14 +17,16 @@ import math
 from typing import Any
 
 from solvent.lab.codes import Event
-from solvent.lab.mechanism import Field, Mechanism, columns, detail
+from solvent.lab.mechanism import Field, Mechanism, columns, derived, detail
 
 FIELDS = (
-    Field("published", "u1", "M", "flag", "a finding on the compound is published"),
-    Field("published_bits", "f8", "", "bits", "sum of log scores paid"),
-    Field("accepted", "i4", "", "findings", "findings accepted"),
-    Field("wrong", "i4", "", "findings", "accepted findings that are wrong"),
-    Field("rejected", "i4", "", "findings", "findings rejected"),
+    Field("published", "u1", "M", "flag", "a finding on the compound is published", project=True),
+    *derived(
+        Field("published_bits", "f8", "", "bits", "sum of log scores paid"),
+        Field("accepted", "i4", "", "findings", "findings accepted"),
+        Field("wrong", "i4", "", "findings", "accepted findings that are wrong", hidden=0),
+        Field("rejected", "i4", "", "findings", "findings rejected"),
+    ),
 )
 
 STEP_FIELDS = (
