@@ -19,7 +19,10 @@ def run(code: str) -> str:
 
 @pytest.mark.parametrize(
     "instrument",
-    ["from solvent.debt import EpistemicController as made", "from solvent.energy import EnergyMeter as made"],
+    [
+        "from solvent.debt import EpistemicController as made",
+        "from solvent.energy import EnergyMeter as made",
+    ],
 )
 def test_an_instrument_imports_no_compiler_and_no_gymnasium(instrument: str) -> None:
     assert run(f"{instrument}\nmade()\nimport sys\nprint({HEAVY} & set(sys.modules))") == "set()"
@@ -29,9 +32,7 @@ def test_a_controller_compiles_nothing() -> None:
     calls = "c = EpistemicController()\nc.claim_action('a', '', 1.5)\nc.resolve_action('a', 0.2)\n"
     calls += "c.should_refuse_action('screen', 8, 50)\nc.repay_by_calibration(24)\n"
     assert (
-        run(
-            f"from solvent.debt import EpistemicController\n{calls}import sys\nprint('numba' in sys.modules)"
-        )
+        run(f"from solvent.debt import EpistemicController\n{calls}import sys\nprint('numba' in sys.modules)")
         == "False"
     )
 

@@ -1,6 +1,5 @@
 """The exact solution: by hand, by its equation, and by playing it."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -55,7 +54,7 @@ def optimum(params):
 @pytest.fixture(scope="module")
 def small():
     """Tiny with three heartbeats: everything, in a second."""
-    params = dataclasses.replace(TINY, budget=dataclasses.replace(TINY.budget, heartbeats=3))
+    params = TINY.replace(budget=TINY.budget.replace(heartbeats=3))
     return solve(params)
 
 

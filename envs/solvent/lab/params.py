@@ -9,9 +9,11 @@ Parameters are frozen and hashable. Constants derived from them, such as the wel
 
 from __future__ import annotations
 
-import dataclasses
 import types
 from collections.abc import Mapping
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
 
 from solvent.lab.mechanisms import MechanismParams
 from solvent.lab.mechanisms.adequacy import AdequacyParams
@@ -21,53 +23,51 @@ from solvent.lab.mechanisms.debt import DebtParams
 from solvent.lab.mechanisms.energy import EnergyParams
 from solvent.lab.mechanisms.gate import GateParams
 from solvent.lab.mechanisms.proposals import ProposalParams
-from solvent.lab.settings import ParamError, ParamGroup, nearest, setting, switch
+from solvent.lab.settings import ParamError, ParamGroup, nearest, setting
 
 
-@dataclasses.dataclass(frozen=True)
 class VocabularyParams(ParamGroup):
     """Claims and confidences that the agent can choose from."""
 
-    claims: tuple[float, ...] = setting(
+    claims: tuple[Annotated[float, Field(ge=0.0, le=16.0)], ...] = setting(
         (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5),
-        unit="bits",
-        low=0.0,
-        high=16.0,
-        doc="information gains that an experiment can claim",
+        "bits",
+        "information gains that an experiment can claim",
+        min_length=1,
     )
-    confidences: tuple[float, ...] = setting(
-        (0.5, 0.75, 0.95), unit="probability", above=0.0, high=0.999, doc="confidences of a finding"
+    confidences: tuple[Annotated[float, Field(gt=0.0, le=0.999)], ...] = setting(
+        (0.5, 0.75, 0.95), "probability", "confidences of a finding", min_length=1
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
         for name in ("claims", "confidences"):
             values = getattr(self, name)
             self.check(name, list(values) == sorted(set(values)), "distinct values in rising order")
+        return self
 
 
-@dataclasses.dataclass(frozen=True)
 class BudgetParams(ParamGroup):
     """Wells and heartbeats of an episode."""
 
     wells: int = setting(
-        384, unit="wells", low=1, high=1_000_000, source="document", doc="wells at the start of an episode"
+        384, "wells", "wells at the start of an episode", ge=1, le=1_000_000, source="document"
     )
-    heartbeats: int = setting(40, unit="heartbeats", low=1, high=32_767, doc="horizon, one hour each")
-    start_hour: int = setting(6, unit="hour", low=0, high=23, doc="hour of the day at the start")
+    heartbeats: int = setting(40, "heartbeats", "horizon, one hour each", ge=1, le=32_767)
+    start_hour: int = setting(6, "hour", "hour of the day at the start", ge=0, le=23)
 
 
-@dataclasses.dataclass(frozen=True)
 class ObservationParams(ParamGroup):
     """Optional parts of the observation."""
 
-    joint: bool = switch(
-        False, doc="append p(class | instrument) of every compound: exactly Markov, but seven times longer"
+    joint: bool = setting(
+        False,
+        "switch",
+        "append p(class | instrument) of every compound: exactly Markov, but seven times longer",
     )
-    intents: bool = switch(True, doc="off: the elements of the intent summary stay 0")
+    intents: bool = setting(True, "switch", "off: the elements of the intent summary stay 0")
 
 
-@dataclasses.dataclass(frozen=True)
 class LabParams(MechanismParams):
     """All parameters of a lab: the groups of the mechanisms and three more. A level is an instance."""
 
@@ -75,8 +75,8 @@ class LabParams(MechanismParams):
     budget: BudgetParams = BudgetParams()
     observation: ObservationParams = ObservationParams()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
         energy, gate, career, lot = self.energy, self.gate, self.career, self.assay.lot_heartbeats
         for name, holds, allowed in (
             ("proposals", energy.enabled, "only where energy.enabled is true"),
@@ -86,6 +86,7 @@ class LabParams(MechanismParams):
             self.check(f"{name}.enabled", holds or not getattr(self, name).enabled, allowed)
         multiple = not career.enabled or career.project_heartbeats % lot == 0
         self.check("career.project_heartbeats", multiple, f"a multiple of assay.lot_heartbeats, {lot}")
+        return self
 
     @property
     def unenforced(self) -> tuple[str, ...]:
@@ -126,8 +127,8 @@ class LabParams(MechanismParams):
             raise ParamError(
                 "max_episode_steps", f"got {steps}; allowed: at least {self.slots}, one heartbeat"
             )
-        budget = dataclasses.replace(self.budget, heartbeats=steps // self.slots)
-        return dataclasses.replace(self, budget=budget)
+        budget = self.budget.replace(heartbeats=steps // self.slots)
+        return self.replace(budget=budget)
 
     @property
     def ceiling(self) -> float:

@@ -16,35 +16,33 @@ strong words is inadequate; an error in words that its evidence supports is adeq
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.mechanism import Field, Info, Mechanism, split
-from solvent.lab.settings import ParamGroup, numbers, setting, switch
+from solvent.lab.settings import ParamGroup, numbers, setting
 from solvent.lab.verbs import DOSE_RESPONSE, SCREEN
 from solvent.lab.words.rows import N_WORDINGS, WORDINGS
 
 
-@dataclasses.dataclass(frozen=True)
 class AdequacyParams(ParamGroup):
     """Epistemic adequacy: the strength of a finding's words compared with the looks at its compound."""
 
-    enabled: bool = switch(False, doc="score the words of findings (needs the gate's sentences)")
-    enforced: bool = switch(True, doc="off: words are scored and logged, without effect (shadow mode)")
-    review_from: int = setting(2, unit="score", low=0, high=4, doc="score from which a finding is reviewed")
-    reject_from: int = setting(
-        3, unit="score", low=0, high=4, doc="score from which a finding is rejected; 4: never"
-    )
+    enabled: bool = setting(False, "switch", "score the words of findings (needs the gate's sentences)")
+    enforced: bool = setting(True, "switch", "off: words are scored and logged, without effect (shadow mode)")
+    review_from: int = setting(2, "score", "score from which a finding is reviewed", ge=0, le=4)
+    reject_from: int = setting(3, "score", "score from which a finding is rejected; 4: never", ge=0, le=4)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
         self.check(
             "review_from", self.review_from <= self.reject_from, f"at most reject_from {self.reject_from}"
         )
+        return self
 
 
 def adequacy_rules(params: Any) -> Any:

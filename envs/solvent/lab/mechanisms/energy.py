@@ -20,15 +20,15 @@ Known approximation: a use is remembered by whether it failed, not by the reason
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, detail
-from solvent.lab.settings import FACTOR, UNIT, ParamGroup, in_thousandths, numbers, setting, switch
-from solvent.lab.verbs import DOSE_RESPONSE, INTENTS, PLATES, PUBLISH_PUBLIC, SCREEN, VERBS, Verb
+from solvent.lab.settings import UNIT, Factor, ParamGroup, in_thousandths, numbers, setting
+from solvent.lab.verbs import DOSE_RESPONSE, INTENTS, PUBLISH_PUBLIC, SCREEN, VERBS, Verb
 
 DIMENSIONS = ("consequence", "reversibility", "exposure", "attention", "commitment")
 WEIGHTS = (2.0, 2.0, 2.0, 1.0, 1.0)
@@ -52,42 +52,38 @@ def base_cost(ratings: Any) -> float:
 VERB_NAMES = tuple(spec.name for spec in VERBS.values())
 RATINGS = {spec.name: spec.ratings for spec in VERBS.values()}
 
+Choice = Literal["dmso", "baseline", "calibration", "screen", "dose_response", "publish_public"]
 
-@dataclasses.dataclass(frozen=True)
+
 class EnergyParams(ParamGroup):
     """Energy per heartbeat: income, base costs, situational multipliers and the hours of the user."""
 
-    enabled: bool = switch(False, doc="off: acting costs no energy, and a heartbeat is one action")
-    start: float = setting(10.0, unit="energy", low=0.0, high=1e6, doc="energy at the start")
-    regeneration: float = setting(3.6, unit="energy", low=0.0, high=1e6, doc="income when a heartbeat closes")
+    enabled: bool = setting(False, "switch", "off: acting costs no energy, and a heartbeat is one action")
+    start: float = setting(10.0, "energy", "energy at the start", ge=0.0, le=1e6)
+    regeneration: float = setting(3.6, "energy", "income when a heartbeat closes", ge=0.0, le=1e6)
     leak: float = setting(
-        0.1, unit="1/heartbeat", low=0.0, high=0.99, doc="share of the energy left that a heartbeat loses"
+        0.1, "1/heartbeat", "share of the energy left that a heartbeat loses", ge=0.0, le=0.99
     )
-    cap: float = setting(20.0, unit="energy", low=0.001, high=1e6, doc="maximum that is carried over")
-    slots: int = setting(3, unit="actions", low=1, high=64, doc="maximum number of actions in a heartbeat")
-    present_from: int = setting(8, unit="hour", low=0, high=24, doc="the user arrives: context `chat`")
-    present_until: int = setting(24, unit="hour", low=0, high=24, doc="the user leaves: context `heartbeat`")
-    chat_only: tuple[str, ...] = setting(
-        ("publish_public",),
-        unit="verbs",
-        choices=(*PLATES, "publish_public"),
-        doc="verbs that run only in `chat`, publishing among them",
+    cap: float = setting(20.0, "energy", "maximum that is carried over", ge=0.001, le=1e6)
+    slots: int = setting(3, "actions", "maximum number of actions in a heartbeat", ge=1, le=64)
+    present_from: int = setting(8, "hour", "the user arrives: context `chat`", ge=0, le=24)
+    present_until: int = setting(24, "hour", "the user leaves: context `heartbeat`", ge=0, le=24)
+    chat_only: tuple[Choice, ...] = setting(
+        ("publish_public",), "verbs", "verbs that run only in `chat`, publishing among them", min_length=1
     )
-    first_use: float = setting(1.5, **FACTOR, source="document", doc="multiplier of a verb's first use")
-    error_rate: float = setting(1.5, **FACTOR, source="document", doc="if half of the last 4 uses failed")
-    late_social: float = setting(2.0, **FACTOR, source="document", doc="multiplier of publishing late")
-    late_from: int = setting(22, unit="hour", low=0, high=24, doc="late begins")
-    late_until: int = setting(7, unit="hour", low=0, high=24, doc="late ends")
-    similar: float = setting(
-        1.2, **FACTOR, source="document", doc="repeated verb and compound in a heartbeat"
-    )
+    first_use: Factor = setting(1.5, "1", "multiplier of a verb's first use", source="document")
+    error_rate: Factor = setting(1.5, "1", "if half of the last 4 uses failed", source="document")
+    late_social: Factor = setting(2.0, "1", "multiplier of publishing late", source="document")
+    late_from: int = setting(22, "hour", "late begins", ge=0, le=24)
+    late_until: int = setting(7, "hour", "late ends", ge=0, le=24)
+    similar: Factor = setting(1.2, "1", "repeated verb and compound in a heartbeat", source="document")
     floor_public: float = setting(
-        6.0, unit="energy", low=6.0, high=1000.0, source="document", doc="minimum cost of a public finding"
+        6.0, "energy", "minimum cost of a public finding", ge=6.0, le=1000.0, source="document"
     )
-    ceiling: float = setting(13.0, unit="energy", low=0.0, high=1000.0, doc="maximum of any base cost")
+    ceiling: float = setting(13.0, "energy", "maximum of any base cost", ge=0.0, le=1000.0)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
         public, most = self.base_cost("publish_public"), max(map(self.base_cost, VERB_NAMES))
         first = self.ceiling * self.first_use
         distinct = len(set(self.chat_only)) == len(self.chat_only)
@@ -101,6 +97,7 @@ class EnergyParams(ParamGroup):
             "distinct verbs, with publish_public",
         )
         self.check("present_until", self.present_from != self.present_until, "another hour than present_from")
+        return self
 
     def base_cost(self, verb: str) -> float:
         """Return the base cost of a verb, energy."""

@@ -19,47 +19,52 @@ the source keeps the leading eight, so the oracle has energy 0 and ``gap = energ
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
+from pydantic import model_validator
 
 from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, split
 from solvent.lab.mechanisms.adequacy import weigh_words
-from solvent.lab.settings import PROBABILITY, ParamGroup, numbers, setting, switch
+from solvent.lab.settings import ParamGroup, Probability, numbers, setting
 from solvent.lab.verbs import DOSE_RESPONSE
 from solvent.lab.words.rows import N_WORDINGS, STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
 
-GATE_POLICIES = ("adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1")
+GatePolicy = Literal["adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1"]
+GATE_POLICIES = get_args(GatePolicy)
 """The gate's policies, laxest first; the number is the share of all claims about a page it accepts, in percent."""
 VERSION = "v1"
 
 
-@dataclasses.dataclass(frozen=True)
 class GateParams(ParamGroup):
     """The verity gate, which compares findings with the sentences written by experiments."""
 
-    enabled: bool = switch(False, doc="off: every finding on a compound with an experiment is accepted")
-    policy: str = setting(
-        "adaptive.P20", unit="policy", choices=GATE_POLICIES, source="document", doc="policy in force"
+    enabled: bool = setting(
+        False, "switch", "off: every finding on a compound with an experiment is accepted"
     )
-    enforced: bool = switch(True, doc="off: findings are measured and logged, and accepted with any evidence")
+    policy: GatePolicy = setting("adaptive.P20", "policy", "policy in force", source="document")
+    enforced: bool = setting(
+        True, "switch", "off: findings are measured and logged, and accepted with any evidence"
+    )
     # By default the confidences of the wordings, so that no wording is stronger than the fit.
-    rough: float = setting(0.5, **PROBABILITY, doc="belief in a class from which its fit is rough")
-    good: float = setting(0.75, **PROBABILITY, doc="from which it is good")
-    precise: float = setting(0.95, **PROBABILITY, doc="from which it is precise")
-    plain_from: float = setting(0.65, **PROBABILITY, doc="confidence from which a finding is worded plainly")
-    definitive_from: float = setting(
-        0.9, **PROBABILITY, doc="confidence from which it is worded definitively"
+    rough: Probability = setting(0.5, "probability", "belief in a class from which its fit is rough")
+    good: Probability = setting(0.75, "probability", "from which it is good")
+    precise: Probability = setting(0.95, "probability", "from which it is precise")
+    plain_from: Probability = setting(
+        0.65, "probability", "confidence from which a finding is worded plainly"
+    )
+    definitive_from: Probability = setting(
+        0.9, "probability", "confidence from which it is worded definitively"
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
         for low, high in (("rough", "good"), ("good", "precise"), ("plain_from", "definitive_from")):
             most = getattr(self, high)
             self.check(low, getattr(self, low) <= most, f"at most {high} {most:g}")
+        return self
 
 
 def wording_at(gate: GateParams, confidence: float) -> int:

@@ -22,71 +22,65 @@ Known approximation: the reviewer sees the fair cost without noise, and only lac
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from solvent.lab.codes import Event
 from solvent.lab.mechanism import Field, Info, Mechanism, columns
 from solvent.lab.mechanisms.energy import base_prices
 from solvent.lab.mechanisms.publication import bits_asserted
-from solvent.lab.settings import FACTOR, PROBABILITY, ParamGroup, numbers, setting, switch
+from solvent.lab.settings import Factor, ParamGroup, Probability, numbers, setting
 from solvent.lab.verbs import EXPERIMENTS, PUBLISH_PUBLIC, VERBS, Verb
 
 FELT_VERBS = (*EXPERIMENTS, Verb.PUBLISH_PUBLIC)
 """Verbs whose deferral causes discomfort."""
 FELT = tuple(VERBS[verb].name for verb in FELT_VERBS)
 
+Choice = Literal["screen", "dose_response", "publish_public"]
 
-@dataclasses.dataclass(frozen=True)
+
 class ProposalParams(ParamGroup):
     """Discomfort, proposals, their review, and hidden mispricing."""
 
-    enabled: bool = switch(False, doc="offer `propose` (needs energy)")
+    enabled: bool = setting(False, "switch", "offer `propose` (needs energy)")
     evidence_heartbeats: int = setting(
-        2, unit="heartbeats", low=1, high=4, doc="heartbeats with a deferral required for a proposal"
+        2, "heartbeats", "heartbeats with a deferral required for a proposal", ge=1, le=4
     )
     gain_floor: float = setting(
-        0.3, unit="bits", low=0.0, high=16.0, doc="expected gain above which an experiment is worthwhile"
+        0.3, "bits", "expected gain above which an experiment is worthwhile", ge=0.0, le=16.0
     )
-    review_heartbeats: int = setting(
-        3, unit="heartbeats", low=1, high=32_767, doc="time from a proposal to its review"
-    )
+    review_heartbeats: int = setting(3, "heartbeats", "time from a proposal to its review", ge=1, le=32_767)
     share_low: float = setting(
-        0.4, unit="1", low=0.0, high=1.0, doc="low end of the suggested range, as a share of the price"
+        0.4, "1", "low end of the suggested range, as a share of the price", ge=0.0, le=1.0
     )
     share_high: float = setting(
-        0.9, unit="1", low=0.0, high=0.99, doc="high end of the suggested range, as a share of the price"
+        0.9, "1", "high end of the suggested range, as a share of the price", ge=0.0, le=0.99
     )
     step_limit: float = setting(
-        10.0, unit="energy", low=0.001, high=1000.0, doc="maximum change of a price by one approval"
+        10.0, "energy", "maximum change of a price by one approval", ge=0.001, le=1000.0
     )
     half_trusted: float = setting(
-        0.1, unit="uses", above=0.0, high=1000.0, doc="experience that gets weight 1/2, in paid uses"
+        0.1, "uses", "experience that gets weight 1/2, in paid uses", gt=0.0, le=1000.0
     )
-    mispriced_least: int = setting(0, unit="verbs", low=0, high=8, doc="fewest mispriced verbs in an episode")
-    mispriced_most: int = setting(3, unit="verbs", low=0, high=8, doc="most mispriced verbs in an episode")
-    mispriced_low: float = setting(1.6, **FACTOR, doc="minimum factor of a mispricing")
-    mispriced_high: float = setting(2.5, **FACTOR, doc="maximum factor of a mispricing")
-    fair_spread: float = setting(
-        1.25,
-        **FACTOR,
-        doc="bound on the hidden fair cost of a mispriced verb: base cost times 1/this to this",
+    mispriced_least: int = setting(0, "verbs", "fewest mispriced verbs in an episode", ge=0, le=8)
+    mispriced_most: int = setting(3, "verbs", "most mispriced verbs in an episode", ge=0, le=8)
+    mispriced_low: Factor = setting(1.6, "1", "minimum factor of a mispricing")
+    mispriced_high: Factor = setting(2.5, "1", "maximum factor of a mispricing")
+    fair_spread: Factor = setting(
+        1.25, "1", "bound on the hidden fair cost of a mispriced verb: base cost times 1/this to this"
     )
-    mispriced_upwards: float = setting(
-        0.5, **PROBABILITY, doc="a mispriced verb is too expensive, not too cheap"
+    mispriced_upwards: Probability = setting(
+        0.5, "probability", "a mispriced verb is too expensive, not too cheap"
     )
-    mispriceable: tuple[str, ...] = setting(
-        ("screen", "dose_response", "publish_public"),
-        unit="verbs",
-        choices=FELT,
-        doc="verbs that can be mispriced",
+    mispriceable: tuple[Choice, ...] = setting(
+        ("screen", "dose_response", "publish_public"), "verbs", "verbs that can be mispriced", min_length=1
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
         self.check("mispriceable", len(set(self.mispriceable)) == len(self.mispriceable), "distinct verbs")
         for name, most in (
             ("share_low", self.share_high),
@@ -95,6 +89,7 @@ class ProposalParams(ParamGroup):
             ("mispriced_least", self.mispriced_most),
         ):
             self.check(name, getattr(self, name) <= most, f"at most {most:g}")
+        return self
 
 
 FIELDS = (
