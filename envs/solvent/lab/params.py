@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from solvent.lab.mechanisms import MechanismParams
+from solvent.lab.mechanisms import MechanismParams, adequacy, assay, energy, gate, proposals
 from solvent.lab.mechanisms.adequacy import AdequacyParams
 from solvent.lab.mechanisms.assay import AssayParams, ControlTemplate, DoseTemplate, PlateParams
 from solvent.lab.mechanisms.career import CareerParams
@@ -23,7 +23,7 @@ from solvent.lab.mechanisms.debt import DebtParams
 from solvent.lab.mechanisms.energy import EnergyParams
 from solvent.lab.mechanisms.gate import GateParams
 from solvent.lab.mechanisms.proposals import ProposalParams
-from solvent.lab.settings import ParamError, ParamGroup, nearest, setting
+from solvent.lab.settings import ParamError, ParamGroup, native, nearest, setting
 
 
 class VocabularyParams(ParamGroup):
@@ -77,16 +77,27 @@ class LabParams(MechanismParams):
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        energy, gate, career, lot = self.energy, self.gate, self.career, self.assay.lot_heartbeats
         for name, holds, allowed in (
-            ("proposals", energy.enabled, "only where energy.enabled is true"),
-            ("career", not (energy.enabled or gate.enabled), "only where energy and gate are not enabled"),
-            ("adequacy", gate.enabled, "only where gate.enabled is true; gate.enforced may be false"),
+            ("proposals", self.energy.enabled, "only where energy.enabled is true"),
+            (
+                "career",
+                not (self.energy.enabled or self.gate.enabled),
+                "only where energy and gate are not enabled",
+            ),
+            ("adequacy", self.gate.enabled, "only where gate.enabled is true; gate.enforced may be false"),
         ):
             self.check(f"{name}.enabled", holds or not getattr(self, name).enabled, allowed)
+        career, lot = self.career, self.assay.lot_heartbeats
         multiple = not career.enabled or career.project_heartbeats % lot == 0
         self.check("career.project_heartbeats", multiple, f"a multiple of assay.lot_heartbeats, {lot}")
         return self
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any], *, base: Self | None = None, path: str = "") -> Self:
+        """Return ``base`` (by default the defaults) with the changes in ``mapping``; see ``without_constants``."""
+        if isinstance(mapping, Mapping):
+            mapping = without_constants(mapping, path)
+        return super().from_mapping(mapping, base=base, path=path)
 
     @property
     def unenforced(self) -> tuple[str, ...]:
@@ -134,6 +145,66 @@ class LabParams(MechanismParams):
     def ceiling(self) -> float:
         """Prior entropy of all compounds, bits. It bounds the expected return of every policy."""
         return len(self.assay.compounds) * self.assay.prior_entropy
+
+
+CONSTANTS: Mapping[str, Mapping[str, Any]] = {
+    "assay": {
+        "hill": assay.HILL,
+        "bottom": assay.BOTTOM,
+        "technical_sd": assay.TECHNICAL_SD,
+    },
+    "energy": {
+        "cap": energy.CAP,
+        "present_from": energy.PRESENT_FROM,
+        "present_until": energy.PRESENT_UNTIL,
+        "chat_only": energy.CHAT_ONLY,
+        "late_from": energy.LATE_FROM,
+        "late_until": energy.LATE_UNTIL,
+        "floor_public": energy.FLOOR_PUBLIC,
+        "ceiling": energy.CEILING,
+    },
+    "proposals": {
+        "evidence_heartbeats": proposals.EVIDENCE_HEARTBEATS,
+        "gain_floor": proposals.GAIN_FLOOR,
+        "share_low": proposals.SHARE_LOW,
+        "share_high": proposals.SHARE_HIGH,
+        "step_limit": proposals.STEP_LIMIT,
+        "half_trusted": proposals.HALF_TRUSTED,
+        "mispriced_low": proposals.MISPRICED_LOW,
+        "mispriced_high": proposals.MISPRICED_HIGH,
+        "fair_spread": proposals.FAIR_SPREAD,
+        "mispriced_upwards": proposals.MISPRICED_UPWARDS,
+        "mispriceable": proposals.FELT,
+    },
+    "gate": {
+        "rough": gate.ROUGH,
+        "good": gate.GOOD,
+        "precise": gate.PRECISE,
+        "plain_from": gate.PLAIN_FROM,
+        "definitive_from": gate.DEFINITIVE_FROM,
+    },
+    "adequacy": {"review_from": adequacy.REVIEW_FROM, "reject_from": adequacy.REJECT_FROM},
+}
+"""Settings of version 0.3 that are constants now. Its files have them all."""
+
+
+def without_constants(mapping: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Return parameters from a file without those that are constants now.
+
+    Raises:
+        ParamError: One has another value than the constant.
+    """
+    kept = dict(mapping)
+    for group, constants in CONSTANTS.items():
+        given = mapping.get(group)
+        if not isinstance(given, Mapping):
+            continue
+        for name, value in given.items():
+            if name in constants and native(value) != constants[name]:
+                where = ".".join(part for part in (path, group, name) if part)
+                raise ParamError(where, f"got {value!r:.80}; allowed: {constants[name]!r}, a constant now")
+        kept[group] = {name: value for name, value in given.items() if name not in constants}
+    return kept
 
 
 _PRESETS = {

@@ -10,7 +10,7 @@ import functools
 import math
 import operator
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -31,10 +31,6 @@ class ParamError(ValueError):
         return type(self), (self.path, self.problem)
 
 
-Factor = Annotated[float, Field(ge=1.0, le=10.0)]
-Probability = Annotated[float, Field(ge=0.0, le=1.0)]
-
-
 def setting(default: Any, unit: str, doc: str, *, source: str = "measured", **limits: Any) -> Any:
     """Return a field for one setting; ``limits`` are those of ``pydantic.Field``. The default ``...`` is none."""
     return Field(default, description=doc, json_schema_extra={"unit": unit, "source": source}, **limits)
@@ -47,7 +43,7 @@ class ParamGroup(BaseModel):
 
     def __init__(self, **values: Any) -> None:
         try:
-            super().__init__(**{name: _plain(value) for name, value in values.items()})
+            super().__init__(**{name: native(value) for name, value in values.items()})
         except ValidationError as error:
             raise _param_error(type(self), error) from None
 
@@ -100,12 +96,12 @@ class ParamGroup(BaseModel):
         return properties
 
 
-def _plain(value: Any) -> Any:
+def native(value: Any) -> Any:
     """Return NumPy's numbers and arrays as what they hold, lists as tuples and whole numbers as integers."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return tuple(map(_plain, value))
+        return tuple(map(native, value))
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

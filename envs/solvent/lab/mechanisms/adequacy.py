@@ -17,10 +17,9 @@ strong words is inadequate; an error in words that its evidence supports is adeq
 from __future__ import annotations
 
 import itertools
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from pydantic import model_validator
 
 from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.mechanism import Field, Info, Mechanism, split
@@ -34,21 +33,17 @@ class AdequacyParams(ParamGroup):
 
     enabled: bool = setting(False, "switch", "score the words of findings (needs the gate's sentences)")
     enforced: bool = setting(True, "switch", "off: words are scored and logged, without effect (shadow mode)")
-    review_from: int = setting(2, "score", "score from which a finding is reviewed", ge=0, le=4)
-    reject_from: int = setting(3, "score", "score from which a finding is rejected; 4: never", ge=0, le=4)
-
-    @model_validator(mode="after")
-    def _agree(self) -> Self:
-        self.check(
-            "review_from", self.review_from <= self.reject_from, f"at most reject_from {self.reject_from}"
-        )
-        return self
 
 
 def adequacy_rules(params: Any) -> Any:
     """Return the settings of adequacy as a record of numbers; if disabled, ``enforced`` is false."""
     adequacy = params.adequacy
-    return numbers(adequacy, enforced=adequacy.enabled and adequacy.enforced)
+    return numbers(
+        adequacy,
+        enforced=adequacy.enabled and adequacy.enforced,
+        review_from=REVIEW_FROM,  # for scripts, as below
+        reject_from=REJECT_FROM,
+    )
 
 
 FIELDS = (Field("scores", "i4", "4", "findings", "number of findings by score, 0 to 3"),)
@@ -70,6 +65,10 @@ RULES = (
 LOGGED = 4
 """Number of looks from which evidence is ample; longer logs score alike."""
 HIGHEST_SCORE = 3
+REVIEW_FROM = 2
+"""Score from which a finding is reviewed, measured."""
+REJECT_FROM = 3
+"""Score from which a finding is rejected, measured."""
 
 
 def rule_scores() -> list[int]:
@@ -109,7 +108,7 @@ def weigh_words(lab, compound, wording, tables, step):
     lab.scores[step.adequacy] += 1
     if not rules.enforced:
         return 0
-    return words_verdict(step.adequacy, rules.review_from, rules.reject_from)
+    return words_verdict(step.adequacy, REVIEW_FROM, REJECT_FROM)
 
 
 COUNT = 4.0

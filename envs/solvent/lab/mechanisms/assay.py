@@ -1,8 +1,8 @@
 """The assay: the distribution of a readout given compound and instrument.
 
-Mechanism. A compound of class ``g >= 1`` has viability ``v = bottom + (1 - bottom) / (1 + (dose / EC50_g)^hill)``
+Mechanism. A compound of class ``g >= 1`` has viability ``v = BOTTOM + (1 - BOTTOM) / (1 + (dose / EC50_g)^HILL)``
 (four-parameter logistic, top 1). Class 0 is inactive: ``v = 1`` at every dose, as in vehicle wells. A readout of
-``n`` replicate wells on instrument ``(gain, plate_sd)`` is ``Normal(gain * v, plate_sd^2 + technical_sd^2 / n)``,
+``n`` replicate wells on instrument ``(gain, plate_sd)`` is ``Normal(gain * v, plate_sd^2 + TECHNICAL_SD^2 / n)``,
 binned; the outer two bins are open. Replicates average out only the technical noise, so the number of plates, not of
 wells, limits the information.
 
@@ -69,6 +69,14 @@ REFERENCE_COMPOUNDS = (
 )
 
 
+HILL = 1.2
+"""Hill slope of a dose response."""
+BOTTOM = 0.05
+"""Viability at a high dose."""
+TECHNICAL_SD = 0.15
+"""Noise of a well, viability; replicates average it out. All three measured (``docs/why_these_numbers.md``)."""
+
+
 class AssayParams(ParamGroup):
     """Compounds, instrument and readout model."""
 
@@ -83,9 +91,6 @@ class AssayParams(ParamGroup):
     prior: tuple[Annotated[float, Limits(gt=0.0, le=1.0)], ...] | None = setting(
         None, "probability", "prior over classes; empty: uniform"
     )
-    hill: float = setting(1.2, "1", "Hill slope", gt=0.0, le=10.0)
-    bottom: float = setting(0.05, "viability", "viability at high dose", ge=0.0, le=0.99)
-    technical_sd: float = setting(0.15, "viability", "well noise; replicates average it out", ge=1e-6, le=2.0)
     gains: tuple[Annotated[float, Limits(gt=0.0, le=10.0)], ...] = setting(
         (0.6, 0.8, 1.0, 1.25, 1.5), "1", "possible instrument gains", min_length=1
     )
@@ -180,8 +185,8 @@ def ec50_grid(assay: AssayParams) -> Floats:
 def viability(assay: AssayParams, doses: Any) -> Floats:
     """Return the viability of each class at each dose (mol/L), shape ``(len(doses), G)``, in [bottom, 1]."""
     ratio = np.asarray(doses, dtype=np.float64)[:, None] / ec50_grid(assay)[None, :]
-    logistic: Floats = 1.0 / (1.0 + ratio**assay.hill)
-    return assay.bottom + (1.0 - assay.bottom) * logistic
+    logistic: Floats = 1.0 / (1.0 + ratio**HILL)
+    return BOTTOM + (1.0 - BOTTOM) * logistic
 
 
 def instrument_grid(assay: AssayParams) -> Floats:
@@ -202,7 +207,7 @@ def bin_probabilities(assay: AssayParams, viabilities: Any, replicates: int) -> 
 
     gain, plate_sd = instrument_grid(assay).T[:, :, None, None]
     mean = gain * np.asarray(viabilities, dtype=np.float64)[None, :, None]
-    z = (bin_edges(assay) - mean) / np.sqrt(plate_sd**2 + assay.technical_sd**2 / replicates)
+    z = (bin_edges(assay) - mean) / np.sqrt(plate_sd**2 + TECHNICAL_SD**2 / replicates)
     left, right = z[..., :-1], z[..., 1:]
     upper_tail = left > 0.0
     masses: Floats = np.where(upper_tail, ndtr(-left) - ndtr(-right), ndtr(right) - ndtr(left))

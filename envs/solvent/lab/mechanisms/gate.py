@@ -20,15 +20,14 @@ the source keeps the leading eight, so the oracle has energy 0 and ``gap = energ
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-from pydantic import model_validator
 
 from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, split
 from solvent.lab.mechanisms.adequacy import weigh_words
-from solvent.lab.settings import ParamGroup, Probability, numbers, setting
+from solvent.lab.settings import ParamGroup, numbers, setting
 from solvent.lab.verbs import DOSE_RESPONSE
 from solvent.lab.words.rows import N_WORDINGS, STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
 
@@ -48,28 +47,18 @@ class GateParams(ParamGroup):
     enforced: bool = setting(
         True, "switch", "off: findings are measured and logged, and accepted with any evidence"
     )
-    # By default the confidences of the wordings, so that no wording is stronger than the fit.
-    rough: Probability = setting(0.5, "probability", "belief in a class from which its fit is rough")
-    good: Probability = setting(0.75, "probability", "from which it is good")
-    precise: Probability = setting(0.95, "probability", "from which it is precise")
-    plain_from: Probability = setting(
-        0.65, "probability", "confidence from which a finding is worded plainly"
-    )
-    definitive_from: Probability = setting(
-        0.9, "probability", "confidence from which it is worded definitively"
-    )
-
-    @model_validator(mode="after")
-    def _agree(self) -> Self:
-        for low, high in (("rough", "good"), ("good", "precise"), ("plain_from", "definitive_from")):
-            most = getattr(self, high)
-            self.check(low, getattr(self, low) <= most, f"at most {high} {most:g}")
-        return self
 
 
-def wording_at(gate: GateParams, confidence: float) -> int:
+# The confidences of the wordings, so that no wording is stronger than the fit; measured.
+ROUGH, GOOD, PRECISE = 0.5, 0.75, 0.95
+"""Belief in a class from which its fit is rough, good, precise."""
+PLAIN_FROM, DEFINITIVE_FROM = 0.65, 0.9
+"""Confidence from which a finding is worded plainly, definitively; measured."""
+
+
+def wording_at(confidence: float) -> int:
     """Return the wording of a finding at this confidence, an index of ``WORDINGS``."""
-    return int(confidence >= gate.plain_from) + int(confidence >= gate.definitive_from)
+    return int(confidence >= PLAIN_FROM) + int(confidence >= DEFINITIVE_FROM)
 
 
 ACCEPT, REVIEW, REJECT = int(Verdict.ACCEPT), int(Verdict.REVIEW), int(Verdict.REJECT)
@@ -168,8 +157,7 @@ def write_page(lab, verb, compound, tables):
         lab.page[compound, tables.dose[verb, r]] = lab.last_bins[r]
     named = lab.named[compound]
     lab.fit_class[compound] = named
-    rules, peak = tables.gate, lab.marginal[compound, named]
-    lab.fit_strength[compound] = strength_at(peak, rules.rough, rules.good, rules.precise)
+    lab.fit_strength[compound] = strength_at(lab.marginal[compound, named], ROUGH, GOOD, PRECISE)
     lab.measured_class[compound] = -1  # forces a new measurement
     lab.plates[compound, int(verb == DOSE_RESPONSE)] += 1
 

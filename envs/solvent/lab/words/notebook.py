@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvent.lab.codes import VERDICTS
-from solvent.lab.mechanisms.adequacy import RULES, adequacy_rules, rule_on, words_verdict
+from solvent.lab.mechanisms.adequacy import (
+    REJECT_FROM,
+    REVIEW_FROM,
+    RULES,
+    adequacy_rules,
+    rule_on,
+    words_verdict,
+)
 from solvent.lab.mechanisms.gate import ACCEPT, MILLION, combined_verdict, gate_verdict
 from solvent.lab.params import LabParams
 from solvent.lab.tables import tables_for
@@ -107,7 +114,7 @@ def weigh(params: LabParams, gate: int, score: int, plates: int) -> tuple[str, s
     of experiments on the compound.
     """
     rules, enforced = adequacy_rules(params), params.gate.enforced
-    words = words_verdict(score, rules.review_from, rules.reject_from) if rules.enforced else ACCEPT
+    words = words_verdict(score, REVIEW_FROM, REJECT_FROM) if rules.enforced else ACCEPT
     verdict, by_gate = (
         combined_verdict(gate, words, plates, enforced),
         combined_verdict(gate, ACCEPT, plates, enforced),
