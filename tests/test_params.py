@@ -142,6 +142,11 @@ def test_numpy_values_are_what_they_hold():
     hash(params)
 
 
+@pytest.mark.parametrize("empty", [None, [], ()])
+def test_an_empty_prior_is_uniform(empty):
+    assert LabParams.from_mapping({"assay": {"prior": empty}}) == LabParams()
+
+
 def test_parameters_are_frozen():
     with pytest.raises(ValueError, match="frozen"):
         LabParams().debt.threshold = 1.0

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Limits
-from pydantic import model_validator
+from pydantic import field_validator, model_validator
 
 from solvent.lab.mechanism import Column, Field, Mechanism, columns, detail
 from solvent.lab.settings import ParamGroup, setting
@@ -89,7 +89,7 @@ class AssayParams(ParamGroup):
     lowest_ec50: float = setting(1e-8, "mol/L", "EC50 of class 1", gt=0.0, le=1.0)
     ec50_step: float = setting(0.5, "log10", "step of the EC50 grid", gt=0.0, le=3.0)
     prior: tuple[Annotated[float, Limits(gt=0.0, le=1.0)], ...] | None = setting(
-        None, "probability", "prior over classes; empty: uniform"
+        None, "probability", "prior over classes; null or []: uniform"
     )
     gains: tuple[Annotated[float, Limits(gt=0.0, le=10.0)], ...] = setting(
         (0.6, 0.8, 1.0, 1.25, 1.5), "1", "possible instrument gains", min_length=1
@@ -103,6 +103,11 @@ class AssayParams(ParamGroup):
     lot_heartbeats: int = setting(
         12, "heartbeats", "life of a reagent lot; then a new instrument", ge=1, le=10_000
     )
+
+    @field_validator("prior")
+    @classmethod
+    def _uniform(cls, prior: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        return prior or None
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

@@ -53,11 +53,17 @@ class DebtParams(ParamGroup):
     )
     interest: float = setting(0.15, "1/heartbeat", "share by which debt grows per heartbeat", ge=0.0, le=1.0)
     interest_cap: float | None = setting(
-        4.0, "bits", "debt that interest doesn't raise further", ge=0.0, le=1000.0
+        4.0,
+        "bits",
+        "debt that interest doesn't raise further; if it isn't given, 4 or the threshold if that is higher",
+        ge=0.0,
+        le=1000.0,
     )
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
+        if "interest_cap" not in self.model_fields_set:
+            self.__dict__["interest_cap"] = max(4.0, self.threshold)  # the model is frozen
         capped = self.interest_cap is not None and self.interest_cap >= self.threshold
         # Uncapped interest outgrows every repayment.
         self.check(
