@@ -20,9 +20,9 @@ others were measured and may be tuned ([why these numbers](why_these_numbers.md)
 Give differences from the defaults, nested as the headings are:
 `gymnasium.make("Solvent/Debt-v0", params={"debt": {"threshold": 1.0}})`, or the same under `params:` in a config.
 
-`python docs/parameters.py > docs/parameters.md` writes this page from the settings in
-`envs/solvent/lab/mechanisms` and, for vocabulary, budget and observation, `envs/solvent/lab/params.py`. A number that no
-level varies is a constant beside its rule in the same files.
+`python docs/parameters.py > docs/parameters.md` writes this page from the settings in `envs/solvent/lab/mechanisms`
+and, for vocabulary, budget and observation, `envs/solvent/lab/params.py`. A number that no level varies is a constant
+beside its rule in the same files.
 """
 _NEXT = "Next: give changes in a [config](experiments.md#the-config), or [sweep](experiments.md#sweeps) over values.\n"
 

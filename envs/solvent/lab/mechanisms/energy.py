@@ -64,13 +64,13 @@ PRESENT_FROM, PRESENT_UNTIL = 8, 24
 LATE_FROM, LATE_UNTIL = 22, 7
 """Hours at which late begins and ends; measured."""
 CHAT_ONLY = ("publish_public",)
-"""Verbs that run only in ``chat``; of the source document."""
+"""Verbs that run only in ``chat``; measured."""
 
 Factor = Annotated[float, Limits(ge=1.0, le=10.0)]
 
 
 class EnergyParams(ParamGroup):
-    """Energy per heartbeat: income, base costs, situational multipliers and the hours of the user."""
+    """Energy per heartbeat: income, number of actions and situational multipliers."""
 
     enabled: bool = setting(False, "switch", "off: acting costs no energy, and a heartbeat is one action")
     start: float = setting(10.0, "energy", "energy at the start", ge=0.0, le=CAP)
