@@ -1,7 +1,5 @@
 """Forced outcomes are the outcomes that are drawn, with the probabilities with which they are drawn."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -174,7 +172,7 @@ def test_what_a_key_leaves_out_changes_nothing(params):
     ids=["mispricing", "many compounds"],
 )
 def test_labs_that_cannot_be_enumerated_are_refused_in_one_line(changes, message):
-    base = dataclasses.replace(TINY, gate=LabParams().gate, adequacy=LabParams().adequacy)
+    base = TINY.replace(gate=LabParams().gate, adequacy=LabParams().adequacy)
     with pytest.raises(ParamError, match=message):
         check_enumerable(LabParams.from_mapping(changes, base=base))
 

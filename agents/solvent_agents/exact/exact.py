@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from solvent.files import read_input
 from solvent.lab.actions import action_table
-from solvent.lab.params import LabParams
+from solvent.lab.params import LabParams, without_constants
 from solvent.lab.settings import ParamError
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.exact.forcing import RESOLUTION
@@ -55,8 +55,7 @@ class PolicyGraph:
     @functools.cached_property
     def params(self) -> LabParams:
         """Parameters of the labs it was solved for."""
-        params: LabParams = LabParams.from_mapping(self.about["params"], base=LabParams())
-        return params
+        return LabParams.from_mapping(self.about["params"])
 
     def to_bytes(self) -> bytes:
         """Return the content of a file."""
@@ -115,7 +114,7 @@ def load_graph(path: Path = SHIPPED) -> PolicyGraph:
             raise ParamError("", f"{path}: written by solvent {made}; allowed: solve it again")
         graph = PolicyGraph(about, *(file[name].astype(np.int64) for name in _ARRAYS))
     now = graph.params.to_mapping()  # a mechanism that came later is off in the file's lab
-    if any(now[group] != settings for group, settings in about["params"].items()):
+    if any(now[group] != settings for group, settings in without_constants(about["params"]).items()):
         raise ParamError("", f"{path}: solved under the rules of another version; allowed: solve it again")
     return graph
 

@@ -293,11 +293,11 @@ def _what_matters(name: str, labs: NDArray[Any], params: LabParams) -> NDArray[A
         looks = tables_for(params).looks[[int(verb) for verb in EXPERIMENTS]]
         return np.asarray(np.minimum(LOGGED, values @ looks) * params.adequacy.enabled)
     if name == "uses" and not params.proposals.enabled:
-        return (values != 0) & (energy.first_use != 1.0)
+        return np.asarray((values != 0) & (energy.first_use != 1.0))
     if name == "failures":
-        return values * (energy.error_rate != 1.0)
+        return np.where(energy.error_rate != 1.0, values, 0)
     if name == "done":
-        return values * (params.slots > 1 and energy.similar != 1.0)
+        return np.where(params.slots > 1 and energy.similar != 1.0, values, 0)
     return values
 
 

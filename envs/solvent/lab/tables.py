@@ -21,6 +21,7 @@ from solvent.lab.mechanisms.adequacy import rule_scores
 from solvent.lab.mechanisms.assay import ControlTemplate, DoseTemplate, bin_probabilities, viability
 from solvent.lab.mechanisms.energy import base_prices
 from solvent.lab.mechanisms.gate import in_millionths, wording_at
+from solvent.lab.mechanisms.proposals import FELT_VERBS
 from solvent.lab.params import LabParams
 from solvent.lab.settings import in_thousandths, record
 from solvent.lab.state import blank_lab, blank_step, lab_fields
@@ -63,7 +64,7 @@ def _action_arrays(params: LabParams) -> dict[str, Any]:
         "compound": actions["compound"].astype(np.int64),  # [A] -1 for none
         "claim": actions["claim"].copy(),  # [A] bits
         "confidence": actions["confidence"].copy(),  # [A] probability
-        "wording_of": np.array([wording_at(params.gate, q) for q in actions["confidence"]]),  # [A]
+        "wording_of": np.array([wording_at(q) for q in actions["confidence"]]),  # [A]
         # [V + 1] first action of each verb; the actions of a verb are consecutive and ordered by compound
         "first_action": np.searchsorted(actions["verb"], np.arange(len(Verb) + 1)),
     }
@@ -92,10 +93,9 @@ def _verb_arrays(params: LabParams) -> dict[str, Any]:
         "looks": looks,  # [V] at a compound, a plate
         "gain_share": gain_share,  # [V] expected gain at the prior, as a share of the prior's entropy
         "intent": np.array([INTENTS.index(spec.intent) for spec in specs]),  # [V] for summaries only
-        "chat_only": np.array([spec.name in energy.chat_only for spec in specs], np.uint8),  # [V] flag
         "base_price": np.array(base_prices(params)),  # [V]
         "floor": np.array([in_thousandths(energy.floor(spec.name)) for spec in specs]),  # [V]
-        "mispriceable": np.array([spec.name in params.proposals.mispriceable for spec in specs], np.uint8),
+        "mispriceable": np.array([verb in FELT_VERBS for verb in Verb], np.uint8),
     }
 
 

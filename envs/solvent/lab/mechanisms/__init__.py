@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from solvent.lab.mechanism import Mechanism
 from solvent.lab.mechanisms import (
     adequacy,
@@ -33,7 +31,6 @@ MECHANISMS: tuple[Mechanism, ...] = tuple(
 """All mechanisms, in the order of their fields in a record."""
 
 
-@dataclasses.dataclass(frozen=True)
 class MechanismParams(ParamGroup):
     """One group of settings for each mechanism that has any."""
 

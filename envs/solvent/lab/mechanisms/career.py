@@ -20,35 +20,36 @@ of past projects not how probable it was.
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
+from typing import Any, Self
+
+from pydantic import model_validator
 
 from solvent.lab.compiled import copy_fields
 from solvent.lab.mechanism import Field, Info, Mechanism, columns, derived, detail
 from solvent.lab.mechanisms.assay import draw_class
 from solvent.lab.mechanisms.publication import log_score
-from solvent.lab.settings import ParamGroup, numbers, setting, switch
+from solvent.lab.settings import ParamGroup, numbers, setting
 
 
-@dataclasses.dataclass(frozen=True)
 class CareerParams(ParamGroup):
     """The career: several projects, grants, and replications that come later."""
 
-    enabled: bool = switch(False, doc="findings are paid at their word and replicated later")
+    enabled: bool = setting(False, "switch", "findings are paid at their word and replicated later")
     project_heartbeats: int = setting(
-        36, unit="heartbeats", low=1, high=32_767, doc="length of a project, a multiple of a lot's life"
+        36, "heartbeats", "length of a project, a multiple of a lot's life", ge=1, le=32_767
     )
     delay: int = setting(
-        36, unit="heartbeats", low=1, high=32_767, doc="from a finding to its replication, at most a project"
+        36, "heartbeats", "from a finding to its replication, at most a project", ge=1, le=32_767
     )
     grant_per_bit: float = setting(
-        8.0, unit="wells/bit", low=0.0, high=1000.0, doc="wells that an accepted finding grants per bit paid"
+        8.0, "wells/bit", "wells that an accepted finding grants per bit paid", ge=0.0, le=1000.0
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
         most = self.project_heartbeats
         self.check("delay", self.delay <= most, f"at most {most}, a project")
+        return self
 
 
 def career_rules(params: Any) -> Any:

@@ -21,52 +21,55 @@ doesn't give.
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
+from pydantic import model_validator
 
 from solvent.lab.codes import REFUSAL_REASONS, Event, Refusal
 from solvent.lab.mechanism import Field, Info, Mechanism, columns, derived, detail, split
-from solvent.lab.settings import ParamGroup, numbers, setting, switch
+from solvent.lab.settings import ParamGroup, numbers, setting
 from solvent.lab.verbs import CALIBRATIONS, PROPOSE, REFLECT, REST
 
-INFLATIONS = ("linear", "two_tier")
+Inflation = Literal["linear", "two_tier"]
+INFLATIONS = get_args(Inflation)
 TWO_TIER = INFLATIONS.index("two_tier")
 
 
-@dataclasses.dataclass(frozen=True)
 class DebtParams(ParamGroup):
     """Epistemic debt: inflation, refusal, repayment and interest."""
 
-    enforced: bool = switch(True, source="document", doc="off: debt is tracked but has no effect")
+    enforced: bool = setting(True, "switch", "off: debt is tracked but has no effect", source="document")
     sensitivity: float = setting(
-        0.15, unit="1/bit", low=0.0, high=100.0, source="document", doc="cost inflation per bit of debt"
+        0.15, "1/bit", "cost inflation per bit of debt", ge=0.0, le=100.0, source="document"
     )
     threshold: float = setting(
-        2.0, unit="bits", low=0.0, high=1000.0, source="document", doc="above it, only calibrations run"
+        2.0, "bits", "above it, only calibrations run", ge=0.0, le=1000.0, source="document"
     )
-    inflation: str = setting(
-        "linear", unit="rule", choices=INFLATIONS, source="document", doc="inflation rule"
-    )
+    inflation: Inflation = setting("linear", "rule", "inflation rule", source="document")
     repay_per_well: float = setting(
-        0.045, unit="bits/well", low=0.0, high=100.0, doc="debt repaid per well of a calibration"
+        0.045, "bits/well", "debt repaid per well of a calibration", ge=0.0, le=100.0
     )
-    interest: float = setting(
-        0.15, unit="1/heartbeat", low=0.0, high=1.0, doc="share by which debt grows per heartbeat"
-    )
+    interest: float = setting(0.15, "1/heartbeat", "share by which debt grows per heartbeat", ge=0.0, le=1.0)
     interest_cap: float | None = setting(
-        4.0, unit="bits", low=0.0, high=1000.0, doc="debt that interest doesn't raise further"
+        4.0,
+        "bits",
+        "debt that interest doesn't raise further; if it isn't given, 4 or the threshold if that is higher",
+        ge=0.0,
+        le=1000.0,
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        if "interest_cap" not in self.model_fields_set:
+            self.__dict__["interest_cap"] = max(4.0, self.threshold)  # the model is frozen
         capped = self.interest_cap is not None and self.interest_cap >= self.threshold
         # Uncapped interest outgrows every repayment.
         self.check(
             "interest_cap", capped or self.interest == 0.0, f"at least the threshold {self.threshold:g}"
         )
+        return self
 
 
 def debt_rules(params: Any) -> Any:

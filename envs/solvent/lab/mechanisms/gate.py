@@ -19,52 +19,46 @@ the source keeps the leading eight, so the oracle has energy 0 and ``gap = energ
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, derived, split
 from solvent.lab.mechanisms.adequacy import weigh_words
-from solvent.lab.settings import PROBABILITY, ParamGroup, numbers, setting, switch
+from solvent.lab.settings import ParamGroup, numbers, setting
 from solvent.lab.verbs import DOSE_RESPONSE
 from solvent.lab.words.rows import N_WORDINGS, STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
 
-GATE_POLICIES = ("adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1")
+GatePolicy = Literal["adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1"]
+GATE_POLICIES = get_args(GatePolicy)
 """The gate's policies, laxest first; the number is the share of all claims about a page it accepts, in percent."""
 VERSION = "v1"
 
 
-@dataclasses.dataclass(frozen=True)
 class GateParams(ParamGroup):
     """The verity gate, which compares findings with the sentences written by experiments."""
 
-    enabled: bool = switch(False, doc="off: every finding on a compound with an experiment is accepted")
-    policy: str = setting(
-        "adaptive.P20", unit="policy", choices=GATE_POLICIES, source="document", doc="policy in force"
+    enabled: bool = setting(
+        False, "switch", "off: every finding on a compound with an experiment is accepted"
     )
-    enforced: bool = switch(True, doc="off: findings are measured and logged, and accepted with any evidence")
-    # By default the confidences of the wordings, so that no wording is stronger than the fit.
-    rough: float = setting(0.5, **PROBABILITY, doc="belief in a class from which its fit is rough")
-    good: float = setting(0.75, **PROBABILITY, doc="from which it is good")
-    precise: float = setting(0.95, **PROBABILITY, doc="from which it is precise")
-    plain_from: float = setting(0.65, **PROBABILITY, doc="confidence from which a finding is worded plainly")
-    definitive_from: float = setting(
-        0.9, **PROBABILITY, doc="confidence from which it is worded definitively"
+    policy: GatePolicy = setting("adaptive.P20", "policy", "policy in force", source="document")
+    enforced: bool = setting(
+        True, "switch", "off: findings are measured and logged, and accepted with any evidence"
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for low, high in (("rough", "good"), ("good", "precise"), ("plain_from", "definitive_from")):
-            most = getattr(self, high)
-            self.check(low, getattr(self, low) <= most, f"at most {high} {most:g}")
+
+# The confidences of the wordings, so that no wording is stronger than the fit; measured.
+ROUGH, GOOD, PRECISE = 0.5, 0.75, 0.95
+"""Belief in a class from which its fit is rough, good, precise."""
+PLAIN_FROM, DEFINITIVE_FROM = 0.65, 0.9
+"""Confidence from which a finding is worded plainly, definitively; measured."""
 
 
-def wording_at(gate: GateParams, confidence: float) -> int:
+def wording_at(confidence: float) -> int:
     """Return the wording of a finding at this confidence, an index of ``WORDINGS``."""
-    return int(confidence >= gate.plain_from) + int(confidence >= gate.definitive_from)
+    return int(confidence >= PLAIN_FROM) + int(confidence >= DEFINITIVE_FROM)
 
 
 ACCEPT, REVIEW, REJECT = int(Verdict.ACCEPT), int(Verdict.REVIEW), int(Verdict.REJECT)
@@ -165,8 +159,7 @@ def write_page(lab, verb, compound, tables):
         lab.page[compound, tables.dose[verb, r]] = lab.last_bins[r]
     named = lab.named[compound]
     lab.fit_class[compound] = named
-    rules, peak = tables.gate, lab.marginal[compound, named]
-    lab.fit_strength[compound] = strength_at(peak, rules.rough, rules.good, rules.precise)
+    lab.fit_strength[compound] = strength_at(lab.marginal[compound, named], ROUGH, GOOD, PRECISE)
     lab.measured_class[compound] = -1  # forces a new measurement
     lab.plates[compound, int(verb == DOSE_RESPONSE)] += 1
 
