@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -23,6 +23,7 @@ from solvent.lab.mechanisms.debt import DebtParams
 from solvent.lab.mechanisms.energy import EnergyParams
 from solvent.lab.mechanisms.gate import GateParams
 from solvent.lab.mechanisms.proposals import ProposalParams
+from solvent.lab.mechanisms.publication import PublicationParams
 from solvent.lab.settings import ParamError, ParamGroup, native, nearest, setting
 
 
@@ -60,6 +61,9 @@ class BudgetParams(ParamGroup):
 class ObservationParams(ParamGroup):
     """Optional parts of the observation."""
 
+    belief: Literal["posterior", "data"] = setting(
+        "posterior", "content", "the exact posterior, or only the data that it was made from"
+    )
     joint: bool = setting(
         False,
         "switch",
@@ -87,6 +91,10 @@ class LabParams(MechanismParams):
             ("adequacy", self.gate.enabled, "only where gate.enabled is true; gate.enforced may be false"),
         ):
             self.check(f"{name}.enabled", holds or not getattr(self, name).enabled, allowed)
+        names_class = self.publication.names_class and self.gate.enabled
+        self.check("publication.names_class", not names_class, "only where gate.enabled is false")
+        joint = self.observation.joint and self.observation.belief == "data"
+        self.check("observation.joint", not joint, "only where observation.belief is posterior")
         career, lot = self.career, self.assay.lot_heartbeats
         multiple = not career.enabled or career.project_heartbeats % lot == 0
         self.check("career.project_heartbeats", multiple, f"a multiple of assay.lot_heartbeats, {lot}")
@@ -237,8 +245,15 @@ _PRESETS = {
         adequacy=AdequacyParams(enabled=True),
         observation=ObservationParams(joint=True),
     ),
-    # The debt document's rules alone: no interest, and energy carried over without a leak.
-    "document": LabParams(debt=DebtParams(interest=0.0), energy=EnergyParams(leak=0.0)),
+    # The agent sees its data instead of the posterior and names the classes of its findings.
+    "data": LabParams(
+        observation=ObservationParams(belief="data"), publication=PublicationParams(names_class=True)
+    ),
+    # The debt document's rules alone.
+    "document": LabParams(
+        debt=DebtParams(interest=0.0, of_findings=False, bankruptcy=False, scored=False),
+        energy=EnergyParams(leak=0.0),
+    ),
 }
 PRESETS: Mapping[str, LabParams] = types.MappingProxyType(_PRESETS)
 """Named parameters: the six levels, and Debt by the rules of its document."""

@@ -32,8 +32,14 @@ class ParamError(ValueError):
 
 
 def setting(default: Any, unit: str, doc: str, *, source: str = "measured", **limits: Any) -> Any:
-    """Return a field for one setting; ``limits`` are those of ``pydantic.Field``. The default ``...`` is none."""
-    return Field(default, description=doc, json_schema_extra={"unit": unit, "source": source}, **limits)
+    """Return a field for one setting; ``limits`` are those of ``pydantic.Field``.
+
+    The default ``...`` is none; a function makes it from the settings above it.
+    """
+    extra: Any = {"unit": unit, "source": source}
+    if callable(default):
+        return Field(default_factory=default, description=doc, json_schema_extra=extra, **limits)
+    return Field(default, description=doc, json_schema_extra=extra, **limits)
 
 
 class ParamGroup(BaseModel):

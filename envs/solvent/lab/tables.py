@@ -64,6 +64,7 @@ def _action_arrays(params: LabParams) -> dict[str, Any]:
         "compound": actions["compound"].astype(np.int64),  # [A] -1 for none
         "claim": actions["claim"].copy(),  # [A] bits
         "confidence": actions["confidence"].copy(),  # [A] probability
+        "potency": actions["potency"].astype(np.int64),  # [A] class that a finding names; -1 for none
         "wording_of": np.array([wording_at(q) for q in actions["confidence"]]),  # [A]
         # [V + 1] first action of each verb; the actions of a verb are consecutive and ordered by compound
         "first_action": np.searchsorted(actions["verb"], np.arange(len(Verb) + 1)),

@@ -115,11 +115,13 @@ class AssayParams(ParamGroup):
             values = getattr(self, name)
             self.check(name, len(set(values)) == len(values), "distinct values")
         # A name is part of the names of observations, ``CCCP/class_0``, beside ``instrument`` and ``last_event``.
-        usable = (c.isprintable() and c not in ("", "instrument", "last_event") for c in self.compounds)
+        usable = (
+            c.isprintable() and c not in ("", "instrument", "last_event", "vehicle") for c in self.compounds
+        )
         self.check(
             "compounds",
             all(usable) and not any("/" in name for name in self.compounds),
-            "printable names without '/', and not 'instrument' or 'last_event'",
+            "printable names without '/', and not 'instrument', 'last_event' or 'vehicle'",
         )
         self.check("compounds", len(self.compounds) <= 64, "at most 64")
         prior, classes = self.class_prior, self.potency_classes

@@ -106,7 +106,7 @@ def beats_left(lab, tables):
 
 def credit(lab, compound, confidence, tables, step):
     """Pay a released finding at its word, grant its wells and note when it is replicated."""
-    prior, rules = tables.prior[lab.named[compound]], tables.career
+    prior, rules = tables.prior[step.asserted], tables.career
     paid = log_score(confidence, prior, True)
     lab.published_bits += paid - step.published_bits
     step.published_bits = paid

@@ -15,8 +15,8 @@ credited to it. Information that is lost and regained earns nothing.
 As a heartbeat closes, debt ``d`` below ``interest_cap`` grows by ``min(interest * d, interest_cap - d)``, the
 document's "compounding effect". The cap keeps an agent that explores at random from drowning.
 
-Departure from the source document, undone by the preset ``document``: debt bears interest, at a rate that the document
-doesn't give.
+Departures from the source document, undone by the preset ``document``: debt bears interest, at a rate that the document
+doesn't give; findings can owe; debt is taken off the score; the episode ends with bankruptcy.
 """
 
 from __future__ import annotations
@@ -53,17 +53,20 @@ class DebtParams(ParamGroup):
     )
     interest: float = setting(0.15, "1/heartbeat", "share by which debt grows per heartbeat", ge=0.0, le=1.0)
     interest_cap: float | None = setting(
-        4.0,
+        lambda values: max(4.0, values["threshold"]),
         "bits",
         "debt that interest doesn't raise further; if it isn't given, 4 or the threshold if that is higher",
         ge=0.0,
         le=1000.0,
     )
+    of_findings: bool = setting(True, "switch", "what a finding asserts beyond its licence becomes debt")
+    bankruptcy: bool = setting(
+        True, "switch", "the episode ends where debt blocks and no calibration is affordable"
+    )
+    scored: bool = setting(True, "switch", "debt is taken off the score")
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        if "interest_cap" not in self.model_fields_set:
-            self.__dict__["interest_cap"] = max(4.0, self.threshold)  # the model is frozen
         capped = self.interest_cap is not None and self.interest_cap >= self.threshold
         # Uncapped interest outgrows every repayment.
         self.check(
@@ -255,7 +258,8 @@ def close_debt(lab, tables, step):
 
 def is_bankrupt(lab, tables):
     """Return whether debt is above the threshold and no calibration is affordable."""
-    if not tables.debt.enforced or lab.debt <= tables.debt.threshold:
+    rules = tables.debt
+    if not (rules.enforced and rules.bankruptcy) or lab.debt <= rules.threshold:
         return False
     for verb in _CALIBRATIONS:
         if lab.refused[verb] == NOT_REFUSED:
@@ -264,8 +268,9 @@ def is_bankrupt(lab, tables):
 
 
 def change(lab, tables, step):
-    """Return the change of the debt in this step, bits, which its reward loses; 0 if debt is not enforced."""
-    return lab.debt - step.debt_before if tables.debt.enforced else 0.0
+    """Return the change of the debt in this step, bits, which its reward loses; 0 if debt doesn't count."""
+    counts = tables.debt.enforced and tables.debt.scored
+    return lab.debt - step.debt_before if counts else 0.0
 
 
 BITS, COUNT = 2.0, 4.0

@@ -88,7 +88,6 @@ STEP_FIELDS = (
     Field("decision", "u1", "", "DECISIONS", "the reader's decision on a finding under review"),
     Field("residual", "i4", "", "1/1000000", "hallucination energy of the finding"),
     Field("wording", "i1", "", "WORDINGS", "its wording; -1 for no finding", -1),
-    Field("asserted", "i1", "", "class", "class it asserted; -1 for no finding", -1),
 )  # fmt: skip
 
 # -- rules -------------------------------------------------------------------------------------
@@ -200,7 +199,6 @@ def judge(lab, compound, tables, step):
     """Return whether a finding is published, by the verdict of gate and words or, under review, by the reader."""
     wording = tables.wording_of[step.action]
     step.wording = wording
-    step.asserted = lab.named[compound]
     step.residual = lab.residual[compound, wording]
     step.gate_verdict = gate_verdict(lab, compound, wording, tables)
     words = weigh_words(lab, compound, wording, tables, step) if tables.adequacy.enabled else ACCEPT

@@ -216,7 +216,7 @@ def worth_deferring(lab, action, verb, compound, tables):
     if compound < 0 or lab.published[compound] != 0:
         return 0.0
     if verb == PUBLISH_PUBLIC:
-        asserted = bits_asserted(lab, compound, tables.confidence[action], tables)
+        asserted = bits_asserted(lab, action, tables)
         licensed = lab.experiments[compound] > 0 and asserted <= lab.licence[compound]
         return asserted if licensed else 0.0
     gain = tables.gain_share[verb] * lab.entropy[compound]
