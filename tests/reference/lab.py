@@ -55,6 +55,9 @@ class ReferenceLab:
         self.last_felt: dict[Verb, int] = {}
         self.pending: dict[Verb, SimpleNamespace] = {}
         self.waiting: list[SimpleNamespace] = []  # findings to be replicated
+        self.read: dict[tuple[int, int], list[int]] = {}  # readouts in this lot by compound and dose
+        self.read_earlier: dict[tuple[int, int], list[int]] = {}
+        self.vehicle: list[int] = []
         self.measured, self.policy = measured_for(params), policy_of(params)
 
     # -- section 1: the world and the belief
@@ -114,6 +117,9 @@ class ReferenceLab:
             if self.measured_in_lot[m]:
                 self.joint[m] = self.marginal[m].astype(np.float32)
         self.measured_in_lot = [False] * len(self.potency)
+        for where, seen in self.read.items():
+            self.read_earlier.setdefault(where, []).extend(seen)
+        self.read, self.vehicle = {}, []
 
     # -- section 3: debt
 
@@ -175,8 +181,11 @@ class ReferenceLab:
 
     # -- section 5: publishing
 
-    def asserted_bits(self, m: int, q: float) -> float:
-        p = self.prior[self.named(m)]
+    def asserted_class(self, row: Any) -> int:
+        return int(row["potency"]) if self.params.publication.names_class else self.named(row["compound"])
+
+    def asserted_bits(self, k: int, q: float) -> float:
+        p = self.prior[k]
         return q * math.log2(q / p) + (1 - q) * math.log2((1 - q) / (1 - p))
 
     def wording(self, q: float) -> int:
@@ -225,10 +234,11 @@ class ReferenceLab:
                 by_words = order[(told.score >= 2) + (told.score >= 3)]
         return max(by_gate, by_words, key=order.index)
 
-    def publish(self, m: int, q: float, told: SimpleNamespace) -> None:
-        asserted = self.asserted_bits(m, q)
-        told.debt_added = max(0.0, asserted - self.licence[m])
-        self.debt += told.debt_added
+    def publish(self, m: int, k: int, q: float, told: SimpleNamespace) -> None:
+        asserted = self.asserted_bits(k, q)
+        if self.params.debt.of_findings:
+            told.debt_added = max(0.0, asserted - self.licence[m])
+            self.debt += told.debt_added
         accepted = bool(self.plates[m])
         if self.params.gate.enabled:
             told.verdict = self.verdict(m, self.wording(q), told)
@@ -238,7 +248,7 @@ class ReferenceLab:
         told.event = "published" if accepted else "rejected"
         if accepted:
             self.published[m] = True
-            right, p = self.named(m) == self.potency[m], self.prior[self.named(m)]
+            right, p = k == self.potency[m], self.prior[k]
             gain, loss = math.log2(q / p), math.log2((1 - q) / (1 - p))
             if self.params.career.enabled:
                 told.reward += gain
@@ -262,7 +272,17 @@ class ReferenceLab:
     def begin_project(self, potency: list[int]) -> None:
         """Start a new project: new compounds and wells. Debt and what waits for its replication stay."""
         fresh = ReferenceLab(self.params, {"potency": np.array(potency)})
-        for name in ("potency", "joint", "marginal", "lowest", "plates", "published", "licence", "wells"):
+        for name in (
+            "potency",
+            "joint",
+            "marginal",
+            "lowest",
+            "plates",
+            "published",
+            "licence",
+            "wells",
+            "read_earlier",
+        ):
             setattr(self, name, getattr(fresh, name))
 
     def project_follows(self) -> bool:
@@ -293,7 +313,7 @@ class ReferenceLab:
         if compound < 0 or self.published[compound] or self.last_felt.get(verb) == self.heartbeat:
             return
         if verb is Verb.PUBLISH_PUBLIC:
-            asserted = self.asserted_bits(compound, row["confidence"])
+            asserted = self.asserted_bits(self.asserted_class(row), row["confidence"])
             worth = bool(self.plates[compound]) and asserted <= self.licence[compound]
         else:
             worth = gain_share * self.entropy(compound) > 0.3
@@ -369,10 +389,11 @@ class ReferenceLab:
             self.felt[about] = []
             told.event = "proposed"
         elif verb is Verb.PUBLISH_PUBLIC:
-            self.publish(m, float(row["confidence"]), told)
+            self.publish(m, self.asserted_class(row), float(row["confidence"]), told)
         elif verb in CALIBRATIONS:
             self.wells -= self.charged(verb)
             self.learn(verb, m, bins)
+            self.vehicle += bins
             self.debt -= min(self.debt, self.params.debt.repay_per_well * self.base_wells(verb))
             told.event = "calibrated"
         else:
@@ -388,6 +409,8 @@ class ReferenceLab:
             self.page[m] |= {
                 self.params.doses.index(dose): seen for dose, seen in zip(doses, bins, strict=True)
             }
+            for dose, seen in zip(doses, bins, strict=True):
+                self.read.setdefault((m, self.params.doses.index(dose)), []).append(seen)
             strength = sum(self.marginal[m].max() >= limit for limit in (0.5, 0.75, 0.95))
             self.fit[m] = (self.named(m), int(strength))
             told.event = "explored"
@@ -420,7 +443,8 @@ class ReferenceLab:
         plates = [verb for verb in Verb if self.base_wells(verb) and not self.refusal(verb)]
         findings = not self.refusal(Verb.PUBLISH_PUBLIC) and not all(self.published)
         stuck = not self.project_follows()  # else new wells will come
-        if stuck and rules.enforced and self.debt > rules.threshold and not CALIBRATIONS & set(plates):
+        blocked = rules.enforced and self.debt > rules.threshold
+        if stuck and rules.bankruptcy and blocked and not CALIBRATIONS & set(plates):
             self.over = "bankrupt"
         elif stuck and not plates and not findings:
             self.over = "exhausted"
@@ -428,7 +452,7 @@ class ReferenceLab:
             self.over = "horizon"
         if self.over:
             self.replicate(list(self.waiting), told)
-        if rules.enforced:
+        if rules.enforced and rules.scored:
             told.reward -= self.debt - told.debt_before
 
 
