@@ -10,8 +10,8 @@ import pytest
 from solvent.lab.batch import LabBatch
 from solvent.lab.params import BudgetParams, LabParams, preset
 from solvent_agents import episodes
+from solvent_agents.agent import HIDDEN, without_truth
 from solvent_agents.planning.planner import Effort, Planner
-from solvent_agents.planning.worlds import HIDDEN, without_truth
 from solvent_agents.scripts.honest import Script
 from tests.agents.random_play import random_play
 

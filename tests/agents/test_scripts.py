@@ -11,10 +11,9 @@ from solvent.lab.params import LabParams, preset
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import CALIBRATIONS, Verb
 from solvent_agents import AGENTS, episodes
-from solvent_agents.agent import show_labs
-from solvent_agents.planning.survey import survey
-from solvent_agents.planning.worlds import without_truth
+from solvent_agents.agent import show_labs, without_truth
 from solvent_agents.scripts.honest import Script
+from solvent_agents.survey import survey
 from tests.agents.random_play import random_play
 
 LEVELS = {name: preset(name) for name in ("default", "energy", "gate", "lab", "tiny")}
@@ -160,6 +159,15 @@ def test_trace_tells_the_episode(played):
 def test_impossible_rollout_is_refused(seeds, batch, said):
     with pytest.raises(ValueError, match=said):
         episodes(AGENTS["hermit"](DEBT, 0), DEBT, seeds, batch=batch)
+
+
+def test_survey_of_a_career_is_of_its_first_project():
+    """A second one would replace the compounds, and a plate's rise would be that of another compound."""
+    career = preset("frontier")
+    project = {"budget": {"heartbeats": career.career.project_heartbeats}}
+    alone = survey(LabParams.from_mapping(project, base=career), 6000)
+    for ours, theirs in zip(survey(career, 6000), alone, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_survey_is_deterministic_and_plausible():

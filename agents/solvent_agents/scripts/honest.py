@@ -11,7 +11,7 @@ this kind is a change of its constants (``VARIANTS``). The planner continues wit
    those that gate and adequacy will let out.
 4. *Which plate is worth most for its price?* Of a compound: the expected rise of its finding's score. Of vehicle wells:
    the debt that they repay and what they teach about an instrument that stays for some time. Wells have a price, the
-   higher the scarcer they are. Expectations are looked up in a survey of plates (``planning/survey.py``). The claim is
+   higher the scarcer they are. Expectations are looked up in a survey of plates (``survey.py``). The claim is
    the one with the best expected licence less debt.
 5. *Is a cost well above what its ratings say?* Then it asks for what it can't pay, which records a deferral.
 
@@ -43,8 +43,8 @@ from solvent.lab.params import LabParams
 from solvent.lab.settings import record
 from solvent.lab.verbs import Verb
 from solvent_agents.agent import Actions, Observations
-from solvent_agents.planning.survey import PEAK_BINS, best_claims, instrument_bin, pair_bin, qualities, survey
 from solvent_agents.scripts.saving import forecast_energy
+from solvent_agents.survey import PEAK_BINS, best_claims, instrument_bin, pair_bin, qualities, survey
 
 __all__ = ["VARIANTS", "Constants", "Script", "book_for", "choose", "constants_for"]
 
@@ -108,15 +108,15 @@ OF_TIME = Constants(
 """Where a heartbeat is one action: tuned on Debt and Gate together."""
 
 OF_CAREER = Constants(
-    licence_worth=0.251,
-    debt_worth=1.87,
-    well_price=0.033,
-    usual_wells=11.4,
-    scarcity=0.132,
-    repay_worth=2.02,
-    learn_worth=0.701,
-    least_worth=0.491,
-    early_from=0.8,
+    licence_worth=0.637,
+    debt_worth=1.495,
+    well_price=0.019,
+    usual_wells=18.07,
+    scarcity=0.205,
+    repay_worth=2.4,
+    learn_worth=0.432,
+    least_worth=0.384,
+    early_from=0.85,
 )
 """Where findings grant wells and are replicated later: tuned on Frontier."""
 
