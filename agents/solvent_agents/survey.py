@@ -7,15 +7,14 @@ by the knowledge before the plate: ``k``, the compound's two most probable class
 
     rise[verb, k]            expected rise of a finding's score, bits
     share[verb, p, n]        factor for the knowledge of the instrument (1 on average)
-    gain[verb, p, n]         expected gain, bits
     claims[verb, p, n]       the claim with the best  licence_worth * licence - debt_worth * overclaim
     learnt[verb, n]          expected bits about the instrument from a vehicle plate
 
 where ``p`` is the probability of the first class. The quality of an instrument is the information of a screen on it,
 ``quality[nu] = sum over doses of I(class; readout | nu)``. Neighbouring bins are smoothed into each other.
 
-Known approximation: ``k`` and ``n`` summarise a belief. The labs' seeds are fixed, so the tables depend only on the
-lab's parameters.
+Known approximation: ``k`` and ``n`` summarise a belief; the first project of a career stands for all. The labs' seeds
+are fixed, so the tables depend only on the lab's parameters.
 """
 
 from __future__ import annotations
@@ -77,7 +76,6 @@ class Survey(NamedTuple):
 
     rise: Floats  # [V, k] bits
     share: Floats  # [V, p, n]
-    gain: Floats  # [V, p, n] bits
     licence: Floats  # [V, p, n, C] expected licence of each claim, bits
     overclaim: Floats  # [V, p, n, C] expected debt of each claim, bits
     learnt: Floats  # [V, n] bits
@@ -205,7 +203,6 @@ def _averaged(params: LabParams, plates: Plates) -> Survey:
     return Survey(
         rise=by_pair(plates.rise).reshape(len(Verb), -1),
         share=np.clip(gain / usual_gain, 0.0, 4.0),
-        gain=gain,
         licence=np.stack([by_knowledge(bits) for bits in licences], axis=-1),
         overclaim=np.stack([by_knowledge(bits) for bits in overclaims], axis=-1),
         learnt=gain[:, 0, :],  # of plates without a compound, whose peak is 0
