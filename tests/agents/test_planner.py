@@ -8,9 +8,9 @@ import pytest
 from solvent.lab.batch import LabBatch
 from solvent.lab.params import BudgetParams, LabParams, preset
 from solvent_agents import episodes
+from solvent_agents.agent import HIDDEN, without_truth
 from solvent_agents.planning.planner import Effort, Planner
-from solvent_agents.planning.worlds import HIDDEN, without_truth
-from solvent_agents.scripts.honest import Script
+from solvent_agents.scripts.honest import Honest
 from tests.agents.random_play import random_play
 
 SHORT = LabParams(budget=BudgetParams(wells=100, heartbeats=10))
@@ -69,7 +69,7 @@ def test_without_the_records_of_the_labs_it_says_so():
 def test_planning_beats_the_script():
     """On short episodes, where a decision is quick; the difference is of paired seeds."""
     seeds = range(200)
-    script = episodes(Script(SHORT), SHORT, seeds)["return"]
+    script = episodes(Honest(SHORT), SHORT, seeds)["return"]
     assert lower_end(episodes(Planner(SHORT, 0, Effort(worlds=8)), SHORT, seeds)["return"] - script) > 0.0
 
 
