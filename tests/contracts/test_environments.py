@@ -139,8 +139,9 @@ def test_wells_energy_and_debt_are_conserved(env_id, choose):
         owed += after["debt_recalled"] if params.career.enabled else 0.0
         assert after["debt"] == pytest.approx(owed, abs=1e-9)
         assert after["debt"] >= 0.0
-        assert reward == pytest.approx(step["published_bits"] - (after["debt"] - before["debt"]))
-        assert after["score"] == pytest.approx(after["published_bits"] - after["debt"])
+        counted = params.debt.scored  # the document's debt is not taken off the score
+        assert reward == pytest.approx(step["published_bits"] - counted * (after["debt"] - before["debt"]))
+        assert after["score"] == pytest.approx(after["published_bits"] - counted * after["debt"])
         published = step["event"] == Event.PUBLISHED
         assert after["accepted"] - before["accepted"] == published
         assert after["wrong"] - before["wrong"] == (published and not step["right"])
@@ -164,7 +165,8 @@ def test_a_cut_episode_has_paid_at_every_step(env_id):
     for _ in range(20):
         total += env.step(greedy(env, rng))[1]
         lab = env.get_state()
-        assert total == pytest.approx(lab["published_bits"] - lab["debt"], abs=1e-9)
+        owed = lab["debt"] if env.params.debt.scored else 0.0
+        assert total == pytest.approx(lab["published_bits"] - owed, abs=1e-9)
         if lab["end_reason"]:
             break
 
@@ -179,7 +181,7 @@ def test_horizon_leaves_the_debt_and_takes_it_off_the_score(env_id):
         pass
     summary = ended[4]["episode_summary"]
     assert (summary["end_reason"], summary["debt"]) == ("horizon", env.get_state()["debt"])
-    assert summary["return"] == pytest.approx(-summary["debt"])
+    assert summary["return"] == pytest.approx(-summary["debt"] if env.params.debt.scored else 0.0)
     with pytest.raises(ResetNeeded):
         env.step(rest)
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from solvent.lab.codes import EndReason
 from solvent.lab.mechanisms.debt import (
     ACTION_BLOCKED,
     BUDGET_EXCEEDED,
@@ -207,9 +208,25 @@ def test_bankrupt_without_an_affordable_calibration():
         put(env, debt=ABOVE, wells=wells)
         *_, terminated, _, info = env.step(find(env, Verb.REST))
         assert terminated is ends
-        if ends:
-            assert info["episode_summary"]["end_reason"] == "bankrupt"
-            assert info["episode_summary"]["debt"] == ABOVE
+        assert info["episode_summary"]["end_reason"] == ("bankrupt" if ends else "running")
+
+
+def test_the_document_has_no_bankruptcy_and_no_debt_of_findings():
+    env = open_lab(base="document")
+    put(env, experiments=1, licence=0.0)
+    info, *_ = take(env, Verb.PUBLISH_PUBLIC, 0, confidence=0.95)
+    assert info["cost_debt"] == 0.0
+    put(env, debt=ABOVE, wells=10)
+    env.step(find(env, Verb.REST))
+    assert env.get_state()["end_reason"] == EndReason.EXHAUSTED
+
+
+def test_the_document_takes_no_debt_off_the_score():
+    env = open_lab(base="document")
+    take(env, Verb.SCREEN, 0, claim=2.5)
+    lab = env.get_state()
+    assert lab["debt"] > 0.0
+    assert lab["score"] == 0.0
 
 
 # -- properties ----------------------------------------------------------------------------------
