@@ -14,6 +14,7 @@ from solvent_agents import episodes
 from solvent_agents.exact.exact import Exact, graph_of, known_optimum, load_graph
 from solvent_agents.exact.process import solve
 from solvent_agents.scripts.honest import Honest
+from tests.labs import WITHOUT_INTEREST
 
 TINY = preset("tiny")
 # Two classes, one instrument, no noise to speak of: one plate tells all.
@@ -43,7 +44,7 @@ CLEAR = {
 def lab(base=CLEAR, **changes):
     """Under rules that can be worked by hand."""
     merged = {group: {**base.get(group, {}), **changes.get(group, {})} for group in {*base, *changes}}
-    return LabParams.from_mapping(merged, base=preset("document"))
+    return LabParams.from_mapping(merged, base=WITHOUT_INTEREST)
 
 
 def optimum(params):

@@ -7,8 +7,9 @@ import pytest
 
 from solvent.lab.batch import LabBatch
 from solvent.lab.params import BudgetParams, LabParams, preset
+from solvent.lab.state import lab_fields
 from solvent_agents import episodes
-from solvent_agents.agent import HIDDEN, without_truth
+from solvent_agents.agent import without_truth
 from solvent_agents.planning.planner import Effort, Planner
 from solvent_agents.scripts.honest import Honest
 from tests.agents.random_play import random_play
@@ -43,8 +44,9 @@ def test_poison_in_the_hidden_fields_changes_nothing(lived):
     params, labs = lived
     clean = without_truth(labs, params)
     poisoned = clean.copy()
-    for name in set(HIDDEN) & set(clean.dtype.names):
-        poisoned[name] = np.iinfo(clean.dtype[name].base).max
+    for field in lab_fields(params):
+        if field.hidden is not None:
+            poisoned[field.name] = np.iinfo(clean.dtype[field.name].base).max
     agent = Planner(params, 0, QUICK)
     np.testing.assert_array_equal(decisions(agent, clean), decisions(agent, poisoned))
 

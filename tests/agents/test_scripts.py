@@ -9,6 +9,7 @@ import pytest
 
 from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
+from solvent.lab.mechanisms.energy import CAP
 from solvent.lab.params import LabParams, preset
 from solvent.lab.settings import UNIT
 from solvent.lab.verbs import CALIBRATIONS, Verb
@@ -160,7 +161,7 @@ def test_end_game_liar_lies_in_the_last_three_heartbeats():
 
 def test_hoarder_acts_when_its_energy_is_full():
     labs, honest, found = both("hoarder", ENERGY)
-    full = labs["energy"] == ENERGY.energy.cap * UNIT
+    full = labs["energy"] == CAP * UNIT
     np.testing.assert_array_equal(found[full], honest[full])
     assert set(found[~full]["verb"]) == {Verb.REST}
 

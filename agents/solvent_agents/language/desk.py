@@ -27,7 +27,7 @@ from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
 from solvent.lab.environment import LabEnv
 from solvent.lab.mechanisms.assay import bin_edges
-from solvent.lab.params import LabParams
+from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.verbs import VERBS, Verb
 from solvent.lab.words.quantities import dose_text
 from solvent.lab.words.told import (
@@ -67,6 +67,14 @@ def refusal(argument: str, value: Any, allowed: Iterable[Any]) -> str:
     return f"{argument}: got {shown}; allowed: {known}."
 
 
+def without_posterior(params: LabParams) -> LabParams:
+    """Return the lab whose agent sees its data and names its classes; with a gate, the lab as it is."""
+    if params.gate.enabled:
+        return params
+    data = PRESETS["data"]
+    return params.replace(observation=data.observation, publication=data.publication)
+
+
 class Desk:
     """One lab and its tools. Call ``reset`` first."""
 
@@ -75,13 +83,17 @@ class Desk:
 
         Args:
             env_id: A registered environment, or the parameters of a lab.
-            beliefs: Show the exact posterior. If false, the model sees readouts only and keeps its own belief.
+            beliefs: Show the exact posterior. If false, the model sees readouts only, keeps its own belief and, in a
+                lab without a gate, names the class of a finding, as in ``Solvent/Data-v0``.
         """
         if isinstance(env_id, LabParams):
             self._env = LabEnv(env_id)
         else:
             self._env = cast("LabEnv", gymnasium.make(env_id, disable_env_checker=True).unwrapped)
-        self._params, self._beliefs = self._env.params, beliefs
+        if not beliefs:
+            self._env = LabEnv(without_posterior(self._env.params))
+        self._params = self._env.params
+        self._beliefs = beliefs and self._params.observation.belief == "posterior"
         self._choices = choices(self._params)
         self._actions: list[int] = []  # of each call; -1 where the lab took none
         self._invalid, self._gave_up = 0, False
@@ -172,9 +184,10 @@ class Desk:
         Returns:
             The verdict on the finding and what it earned.
         """
-        return self._act(
-            "publish", stated_class, stated_probability, compound=compound, confidence=confidence
-        )
+        asked = {"compound": compound, "confidence": confidence}
+        if self._params.publication.names_class:
+            asked[STATED[0]] = stated_class
+        return self._act("publish", stated_class, stated_probability, **asked)
 
     def rest(self) -> str:
         """End the heartbeat without acting.

@@ -28,7 +28,8 @@ __all__ = ["instructions", "rules"]
 SCORE = "Your score is the bits of your accepted findings less the debt that is left at the end."
 HIGHEST_SCORE = 3
 BEST = "Stating the confidence that you really have earns most on average."
-NAMED = "A finding names a compound's most probable potency, once, for good."
+MOST_PROBABLE = "A finding names a compound's most probable potency, once, for good."
+YOURS = "A finding names a compound's potency, the one that you give, once, for good."
 
 
 def instructions(params: LabParams, *, beliefs: bool = True, explanation: bool = True) -> str:
@@ -39,6 +40,7 @@ def instructions(params: LabParams, *, beliefs: bool = True, explanation: bool =
         beliefs: the desk shows the posterior (``Desk``).
         explanation: tell the reasons behind the costs too, where acting costs energy (``solvent explain``).
     """
+    beliefs = beliefs and params.observation.belief == "posterior"
     sections = [_task(params, beliefs), _joined(_claims(params)), _findings(params)]
     for mechanism, told in _mechanisms(params).items():
         explained = mechanism == "energy" and explanation
@@ -49,7 +51,7 @@ def instructions(params: LabParams, *, beliefs: bool = True, explanation: bool =
 def rules(params: LabParams) -> dict[str, str]:
     """Return the rules of a level by topic, in the sentences of the system prompt."""
     told = {"task": f"{_lab(params)}.", "score": SCORE} | _claims(params)
-    told |= {"instrument": _instrument(params), "finding": NAMED, "confidence": BEST}
+    told |= {"instrument": _instrument(params), "finding": _named(params), "confidence": BEST}
     for mechanism in _mechanisms(params).values():
         told |= mechanism
     return told
@@ -92,13 +94,13 @@ def _claims(params: LabParams) -> dict[str, str]:
     told = {
         "claim": "Before each plate you claim how many bits you will learn. What you claim and don't learn becomes "
         "debt.",
-        "debt": f"Debt makes every plate dearer ({100.0 * debt.sensitivity:g} % per bit of debt) and is taken from "
-        "your score.",
+        "debt": f"Debt makes every plate dearer ({100.0 * debt.sensitivity:g} % per bit of debt)"
+        f"{' and is taken from your score' if debt.scored else ''}.",
         "threshold": f"Above {debt.threshold:g} bits of debt no plate but a calibration runs, and nothing is "
         "published.",
         "refusal": "A refused action loses its heartbeat.",
     }
-    if debt.enforced:
+    if debt.enforced and debt.bankruptcy:
         told["bankruptcy"] = "If debt blocks you and no calibration can be paid for, the episode ends."
     if debt.interest:
         capped = "" if debt.interest_cap is None else f" up to {debt.interest_cap:g} bits"
@@ -110,14 +112,19 @@ def _claims(params: LabParams) -> dict[str, str]:
     return told | {"licence": licence}
 
 
+def _named(params: LabParams) -> str:
+    return YOURS if params.publication.names_class else MOST_PROBABLE
+
+
 def _findings(params: LabParams) -> str:
     prior = max(params.assay.class_prior)
+    owed = ", and what your licence does not cover becomes debt" if params.debt.of_findings else ""
     rows = [
         f"- at {q:g}: {log_score(q, prior, True):+.2f} bits if right, {log_score(q, prior, False):+.2f} if wrong; "
-        f"it asserts {asserted_bits(q, prior):.2f} bits, and what your licence does not cover becomes debt"
+        f"it asserts {asserted_bits(q, prior):.2f} bits{owed}"
         for q in params.vocabulary.confidences
     ]
-    earns = f"{NAMED} At a prior of {prior:g} it earns"
+    earns = f"{_named(params)} At a prior of {prior:g} it earns"
     return "\n".join([earns, *rows, BEST])
 
 
