@@ -171,6 +171,7 @@ def test_heartbeats_are_more_restricted_than_chat():
         ("add", {"tool": energy_for_verb("screen")}, "intent: got None"),
         ("put_off", {"name": "think", "value": float("nan")}, "estimated_value: got nan"),
         ("propose", {"name": "think", "low": 1, "high": 1.5, "rationale": "dear"}, "propose: evidence: got "),
+        ("propose", {"name": "think", "low": 1, "high": 1, "rationale": "dear"}, "propose: suggested_range: got "),
     ],
 )  # fmt: skip
 def test_wrong_input_changes_nothing(call, arguments, said):

@@ -12,6 +12,8 @@ from solvent.lab.mechanisms.proposals import (
     reviewed_price,
     suggested_range,
 )
+from solvent.lab.verbs import Verb
+from tests.labs import energy_lab, take
 
 
 def review(price, fair, paid, heartbeats, floor=0, step_limit=4_000):
@@ -47,6 +49,19 @@ def test_a_range_is_a_range_and_never_reaches_below_the_floor(price, floor):
 def test_confidence_rises_with_the_heartbeats_and_never_reaches_one():
     assert [confidence(n) for n in (0, 2, 6)] == [0.0, 0.5, 0.75]
     assert all(0.0 <= confidence(n) < confidence(n + 1) < 1.0 for n in range(1000))
+
+
+@pytest.mark.parametrize(("price", "files"), [(6_000, False), (6_667, False), (6_668, True)])
+def test_a_proposal_takes_a_range_above_the_floor_and_below_the_price(price, files):
+    env = energy_lab()
+    state = env.get_state()
+    state["price"][Verb.PUBLISH_PUBLIC] = price
+    state["discomfort"][Verb.PUBLISH_PUBLIC] = 2
+    state["reflected"] = 1
+    env.set_state(state)
+    info, step, _ = take(env, Verb.PROPOSE)
+    assert info["obstacle"] == ("" if files else "no_evidence")
+    assert (step["proposed_low"] < step["proposed_high"] < price) == files
 
 
 # -- the reviewer --------------------------------------------------------------------------------

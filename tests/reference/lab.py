@@ -284,7 +284,7 @@ class ReferenceLab:
             for verb in Verb
             if len(self.felt[verb]) >= 2
             and verb not in self.pending
-            and self.suggested(verb)[1] < self.price[verb]
+            and self.suggested(verb)[0] < self.suggested(verb)[1] < self.price[verb]
         ]
         return max(able, key=lambda verb: (len(self.felt[verb]), -verb)) if able else None
 

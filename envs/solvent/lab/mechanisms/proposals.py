@@ -5,10 +5,10 @@ names a range below the current price ``c``,
 
     [max(floor, SHARE_LOW * c), max(floor, SHARE_HIGH * c)],     confidence n / (n + 2)
 
-where ``n`` is the number of heartbeats in which the action was deferred for lack of energy. Some heartbeats later a
-reviewer, who knows the value of the consequences of each paid use, estimates the fair cost by credibility (Buehlmann
-1967): weight ``w = e / (e + half)`` on the fair cost shown by the uses, the rest on the price. Experience ``e``
-requires both paid uses and deferrals:
+where ``n`` is the number of heartbeats in which the action was deferred for lack of energy. Where the floor leaves a
+single value of the range, nothing can be proposed. Some heartbeats later a reviewer, who knows the value of the
+consequences of each paid use, estimates the fair cost by credibility (Buehlmann 1967): weight ``w = e / (e + half)`` on
+the fair cost shown by the uses, the rest on the price. Experience ``e`` requires both paid uses and deferrals:
 
     e = paid * n / (n + 2),     estimate = c + w (fair - c).
 
@@ -234,13 +234,13 @@ def reflect(lab, step):
 def most_deferred(lab, tables):
     """Return the verb with the most discomfort that a proposal can be about, or -1; the lowest code in case of a tie.
 
-    It has enough heartbeats of evidence, no pending proposal, and a price above its floor.
+    It has enough heartbeats of evidence, no pending proposal, and a price far enough above its floor for a range.
     """
     found, most = -1, EVIDENCE_HEARTBEATS - 1
     for verb in range(lab.discomfort.shape[0]):
         if lab.discomfort[verb] > most and lab.review_at[verb] == 0:
-            _, high = suggested_range(lab.price[verb], tables.floor[verb])
-            if high < lab.price[verb]:
+            low, high = suggested_range(lab.price[verb], tables.floor[verb])
+            if low < high < lab.price[verb]:
                 found, most = verb, lab.discomfort[verb]
     return found
 
