@@ -163,6 +163,11 @@ class Discomfort(BaseModel):
     similar_deferrals_recent: Beat = 0
     created_at: datetime.datetime = Field(default_factory=now)
 
+    @property
+    def was_worthwhile(self) -> bool:
+        """True if the agent estimated a value above 0; without an estimate nothing says so."""
+        return self.estimated_value is not None and self.estimated_value > 0.0
+
 
 def rows_in(path: str | os.PathLike[str], kind: type[R]) -> Iterator[tuple[str, uuid.UUID, R | None]]:
     """Yield place, id and record of each row of a file, one JSON document or JSON lines; None for what was reviewed.
