@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from solvent.energy.rules import CHANGE_EVERY
 from solvent.lab.mechanisms.proposals import (
+    CHANGE_HEARTBEATS,
     confidence,
     estimate,
     reviewed_price,
@@ -19,6 +23,16 @@ from tests.labs import energy_lab, take
 def review(price, fair, paid, heartbeats, floor=0, step_limit=4_000):
     guess = estimate(price, fair, paid, heartbeats, 2.0)
     return reviewed_price(price, suggested_range(price, floor), guess, floor, step_limit)
+
+
+def argue(env, verb, **fields):
+    """Propose a lower cost of a verb with evidence and these fields; return info and the step's record."""
+    state = env.get_state()
+    for name, value in ({"discomfort": 2} | fields).items():
+        state[name][verb] = value
+    state["reflected"] = 1
+    env.set_state(state)
+    return take(env, Verb.PROPOSE)[:2]
 
 
 # -- the argument --------------------------------------------------------------------------------
@@ -53,13 +67,7 @@ def test_confidence_rises_with_the_heartbeats_and_never_reaches_one():
 
 @pytest.mark.parametrize(("price", "files"), [(6_000, False), (6_667, False), (6_668, True)])
 def test_a_proposal_takes_a_range_above_the_floor_and_below_the_price(price, files):
-    env = energy_lab()
-    state = env.get_state()
-    state["price"][Verb.PUBLISH_PUBLIC] = price
-    state["discomfort"][Verb.PUBLISH_PUBLIC] = 2
-    state["reflected"] = 1
-    env.set_state(state)
-    info, step, _ = take(env, Verb.PROPOSE)
+    info, step = argue(energy_lab(), Verb.PUBLISH_PUBLIC, price=price)
     assert info["obstacle"] == ("" if files else "no_evidence")
     assert (step["proposed_low"] < step["proposed_high"] < price) == files
 
@@ -101,6 +109,26 @@ def test_the_estimate_by_hand():
 )
 def test_the_reviewed_price_by_hand(price, fair, paid, heartbeats, floor, new):
     assert review(price, fair, paid, heartbeats, floor) == new
+
+
+def test_a_price_changes_once_a_day():
+    """As in the store outside the lab: the second proposal is filed, and its review waits."""
+    env = energy_lab()
+    _, first = argue(env, Verb.SCREEN, price=9_000, fair=3_000, uses=50)
+    while not (step := take(env, Verb.REST)[1])["reviewed"][Verb.SCREEN]:
+        pass
+    assert step["new_price"][Verb.SCREEN] < step["old_price"][Verb.SCREEN]
+    _, second = argue(env, Verb.SCREEN)
+    assert (first["review_at"], second["review_at"]) == (12, 12 + CHANGE_HEARTBEATS)
+    assert datetime.timedelta(hours=CHANGE_HEARTBEATS) == CHANGE_EVERY
+
+
+def test_a_declined_proposal_delays_no_other():
+    env = energy_lab()
+    argue(env, Verb.SCREEN, fair=9_000, uses=50)
+    while not take(env, Verb.REST)[1]["reviewed"][Verb.SCREEN]:
+        pass
+    assert argue(env, Verb.SCREEN)[1]["review_at"] == 24
 
 
 energies, counts = st.integers(0, 10**6), st.integers(0, 1000)

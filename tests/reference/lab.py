@@ -54,6 +54,7 @@ class ReferenceLab:
         }  # heartbeats of deferrals, not yet argued
         self.last_felt: dict[Verb, int] = {}
         self.pending: dict[Verb, SimpleNamespace] = {}
+        self.changed: dict[Verb, int] = {}  # heartbeats of the last approvals
         self.waiting: list[SimpleNamespace] = []  # findings to be replicated
         self.measured, self.policy = measured_for(params), policy_of(params)
 
@@ -311,6 +312,7 @@ class ReferenceLab:
                 nearest = max(one.low, math.floor(guess + 0.5))
                 floor = thousandths(self.params.energy.floor(VERBS[verb].name))
                 self.price[verb] = max(floor, nearest, price - 10_000)
+                self.changed[verb] = self.heartbeat
             told.reviewed.append(verb)
 
     # -- one step
@@ -365,6 +367,8 @@ class ReferenceLab:
             about = self.most_felt()
             low, high = self.suggested(about)
             at = self.heartbeat + self.params.proposals.review_heartbeats
+            if about in self.changed:  # a price changes at most once a day, so its review waits
+                at = max(at, self.changed[about] + 24)
             self.pending[about] = SimpleNamespace(low=low, high=high, at=at, heartbeats=len(self.felt[about]))
             self.felt[about] = []
             told.event = "proposed"

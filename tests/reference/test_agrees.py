@@ -75,7 +75,7 @@ def agree(env, lab, told, reward):
         assert record["energy"] == lab.energy
         assert record["price"].tolist() == [lab.price[verb] for verb in Verb]
         assert record["discomfort"].tolist() == [len(lab.felt[verb]) for verb in Verb]
-        assert np.flatnonzero(record["review_at"]).tolist() == sorted(lab.pending)
+        assert record["review_at"].tolist() == [lab.pending[v].at if v in lab.pending else 0 for v in Verb]
         assert np.flatnonzero(step["reviewed"]).tolist() == told.reviewed
 
 

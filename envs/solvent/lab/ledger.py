@@ -128,11 +128,10 @@ def proposals(params: LabParams, step: Any, _: Any, lab_index: int | None) -> li
     """Return a proposal as filed, and the reviews as the heartbeat closed: rows of ``energy_cost_proposals``."""
     lines = [_proposal(params, step, lab_index)] if step["proposed_verb"] >= 0 else []
     when = timestamp(params, int(step["episode"]), _cycle(step))
-    filed = _cycle(step) - params.proposals.review_heartbeats + 1
     for verb in np.flatnonzero(step["reviewed"]).tolist():
         name = VERBS[Verb(verb)].name
         old, new = float(step["old_price"][verb]) / UNIT, float(step["new_price"][verb]) / UNIT
-        approved = new != old
+        approved, filed = new != old, int(step["filed_at"][verb]) + 1
         lines.append(
             {
                 "target_type": "action",

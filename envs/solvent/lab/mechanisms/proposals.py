@@ -14,7 +14,8 @@ the fair cost shown by the uses, the rest on the price. Experience ``e`` require
 
 Deferrals without paid uses therefore leave the estimate at the price. The proposal is approved if the estimate is not
 above its range. The new price is the point of the range nearest the estimate, moved by at most ``STEP_LIMIT`` and
-never below the floor. Prices change in no other way.
+never below the floor. Prices change in no other way, and each at most once in ``CHANGE_HEARTBEATS``. As in the store of
+costs outside the lab, a proposal may be filed before that, and its review waits.
 
 Known approximation: the reviewer sees the fair cost without noise, and only lacks trust in little experience. If
 ``STEP_LIMIT`` is too short to reach the range, the price stays above the range.
@@ -47,6 +48,8 @@ SHARE_LOW, SHARE_HIGH = 0.4, 0.9
 """Ends of the suggested range, as shares of the price."""
 STEP_LIMIT = 10.0
 """Maximum change of a price by one approval, energy."""
+CHANGE_HEARTBEATS = 24
+"""Time between two approvals for one verb: a day, as in the store of costs."""
 HALF_TRUSTED = 0.1
 """Experience that gets weight 1/2, in paid uses."""
 MISPRICED_LOW, MISPRICED_HIGH = 1.6, 2.5
@@ -89,10 +92,12 @@ FIELDS = (
     Field("discomfort", "i2", "V", "heartbeats", "heartbeats with a deferral since the last proposal"),
     Field("discomfort_at", "i2", "V,4", "heartbeats", "latest four of them, latest first; -1 for none", -1),
     Field("review_at", "i4", "V", "heartbeats", "time of the pending proposal's review; 0 for none"),
+    Field("changeable_at", "i4", "V", "heartbeats", "time from which the price may change again; 0 at first"),
     Field("argued", "i2", "V", "heartbeats", "heartbeats of evidence for the pending proposal"),
     Field("range_low", "i4", "V", "1/1000", "lowest price suggested by the pending proposal"),
     Field("range_high", "i4", "V", "1/1000", "highest price suggested by the pending proposal"),
     *derived(
+        Field("filed_at", "i4", "V", "heartbeats", "heartbeat in which the latest proposal was filed"),
         Field("discomforts", "i4", "", "deferrals", "worthwhile actions deferred, once per verb and heartbeat"),
         Field("reflections", "i4", "", "actions", "reflections"),
         Field("proposals", "i4", "", "proposals", "proposals filed"),
@@ -110,8 +115,10 @@ STEP_FIELDS = (
     Field("proposed_price", "i4", "", "1/1000", "price of the verb at the time"),
     Field("proposed_low", "i4", "", "1/1000", "lowest price suggested"),
     Field("proposed_high", "i4", "", "1/1000", "highest price suggested"),
+    Field("review_at", "i4", "", "heartbeats", "time of the proposal's review"),
     Field("evidence", "i2", "4", "heartbeats", "deferrals behind the proposal, latest first; -1 for none"),
     Field("reviewed", "u1", "V", "flag", "a proposal for this verb was reviewed as the heartbeat closed"),
+    Field("filed_at", "i4", "V", "heartbeats", "heartbeat in which the reviewed proposal was filed"),
     Field("old_price", "i4", "V", "1/1000", "price before the review"),
     Field("new_price", "i4", "V", "1/1000", "price after the review; unchanged if rejected"),
 )
@@ -260,7 +267,9 @@ def propose(lab, tables, step):
     lab.range_low[verb] = low
     lab.range_high[verb] = high
     lab.argued[verb] = lab.discomfort[verb]
-    lab.review_at[verb] = lab.heartbeat + tables.proposals.review_heartbeats
+    lab.filed_at[verb] = lab.heartbeat
+    lab.review_at[verb] = max(lab.heartbeat + tables.proposals.review_heartbeats, lab.changeable_at[verb])
+    step.review_at = lab.review_at[verb]
     lab.discomfort[verb] = 0
     lab.proposals += 1
 
@@ -275,8 +284,11 @@ def review_proposals(lab, tables, step):
             new = reviewed_price(old, suggested, guess, tables.floor[verb], _STEP_LIMIT)
             lab.price[verb] = new
             lab.review_at[verb] = 0
-            lab.approvals += new != old
+            if new != old:
+                lab.changeable_at[verb] = lab.heartbeat + CHANGE_HEARTBEATS
+                lab.approvals += 1
             step.reviewed[verb] = 1
+            step.filed_at[verb] = lab.filed_at[verb]
             step.old_price[verb] = old
             step.new_price[verb] = new
 
@@ -299,7 +311,7 @@ def observe(lab, tables, out, at):
         verb = _FELT[i]
         out[at + i] = lab.discomfort[verb] / (lab.discomfort[verb] + COUNT)
         wait = max(0, lab.review_at[verb] - lab.heartbeat)
-        out[at + n_felt + i] = wait / tables.proposals.review_heartbeats
+        out[at + n_felt + i] = min(1.0, wait / tables.proposals.review_heartbeats)
     return at + 2 * n_felt
 
 
