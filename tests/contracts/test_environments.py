@@ -477,7 +477,7 @@ def test_logs_are_the_columns(env_id, tmp_path):
         assert line["refusal_reason"] in REFUSAL_REASONS
         assert line["design_id"].startswith(line["proposed_template"])
     if "discomfort" in kept:
-        assert len(written["discomfort"]) == summary["discomforts"]
+        assert len(written["discomfort"]) == summary["discomforts"] + summary["hoardings"]
         filed = [line for line in written["proposals"] if line["status"] == "pending"]
         approved = [line for line in written["proposals"] if line["status"] == "approved"]
         assert (len(filed), len(approved)) == (summary["proposals"], summary["approvals"])
@@ -512,6 +512,22 @@ def test_refusal_line_has_the_documents_fields(tmp_path):
         "caused_by_debt": True,
     }
     json.dumps(line)
+
+
+@pytest.mark.parametrize(
+    ("energy", "verb", "reason", "notes"),
+    [
+        (1_000, Verb.DOSE_RESPONSE, "insufficient_energy", "chosen, and too dear"),
+        (20_000, Verb.REST, "hoarding", "passed over by a rest at a full balance"),
+    ],
+)
+def test_discomfort_line_has_the_reason_that_info_has(tmp_path, energy, verb, reason, notes):
+    env = open_lab(None, "energy", discomfort_path=tmp_path / "discomfort.jsonl")
+    put(env, energy=energy)
+    assert take(env, verb)[0]["discomfort"] == reason
+    (line,) = lines(tmp_path / "discomfort.jsonl")
+    assert (line["deferral_reason"], line["agent_notes"]) == (reason, notes)
+    assert (line["action_considered"], line["energy_available"]) == ("dose_response", energy / 1000)
 
 
 def test_verdict_lines_tell_the_readers_decision(tmp_path):

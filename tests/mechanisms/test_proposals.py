@@ -17,7 +17,7 @@ from solvent.lab.mechanisms.proposals import (
     suggested_range,
 )
 from solvent.lab.verbs import Verb
-from tests.labs import energy_lab, take
+from tests.labs import energy_lab, put, take
 
 
 def review(price, fair, paid, heartbeats, floor=0, step_limit=4_000):
@@ -33,6 +33,49 @@ def argue(env, verb, **fields):
     state["reflected"] = 1
     env.set_state(state)
     return take(env, Verb.PROPOSE)[:2]
+
+
+# -- deferrals -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("energy", "reason"), [(20_000, "hoarding"), (19_999, "")])
+def test_a_rest_at_the_cap_hoards(energy, reason):
+    """Nothing was measured: of all that may run, a dose response is expected to tell most."""
+    env = energy_lab()
+    put(env, energy=energy)
+    info, step, lab = take(env, Verb.REST)
+    assert info["discomfort"] == reason
+    assert step["deferred_verb"] == (Verb.DOSE_RESPONSE if reason else 0)
+    assert (step["deferred_value"] > 0.3) == bool(reason)
+    assert not lab["discomfort"].any()  # no evidence for a lower cost
+
+
+@pytest.mark.parametrize("stands", [{"wells": 0}, {"debt": 3.0}, {"published": 1}, {"entropy": 0.1}], ids=str)
+def test_what_can_not_run_or_is_worth_nothing_is_not_passed_over(stands):
+    env = energy_lab()
+    put(env, energy=20_000, **stands)
+    assert take(env, Verb.REST)[0]["discomfort"] == ""
+
+
+def test_a_licensed_finding_is_passed_over_while_the_user_is_there():
+    env = energy_lab()
+    for heartbeat, reason in ((0, ""), (6, "hoarding")):  # 06:00, 12:00
+        put(env, 0, experiments=1, licence=3.0, energy=20_000, wells=0, heartbeat=heartbeat)
+        info, step, _ = take(env, Verb.REST)
+        assert info["discomfort"] == reason
+    assert step["deferred_verb"] == Verb.PUBLISH_PUBLIC
+
+
+def test_an_action_at_the_cap_hoards_nothing():
+    env = energy_lab()
+    put(env, energy=20_000)
+    assert take(env, Verb.SCREEN)[0]["discomfort"] == ""
+
+
+def test_a_rest_counts_those_before_it():
+    env = energy_lab()
+    put(env, energy=20_000)
+    assert [take(env, Verb.REST)[1]["similar_deferrals"] for _ in range(3)] == [0, 1, 2]
 
 
 # -- the argument --------------------------------------------------------------------------------

@@ -17,10 +17,10 @@ import numpy as np
 
 from solvent.files import append_lines
 from solvent.lab.actions import action_table
-from solvent.lab.codes import REFUSAL_REASONS, VERDICTS
+from solvent.lab.codes import DEFERRALS, REFUSAL_REASONS, VERDICTS, Deferral
 from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.mechanisms.gate import DECISIONS, MILLION
-from solvent.lab.mechanisms.proposals import INSUFFICIENT_ENERGY, confidence
+from solvent.lab.mechanisms.proposals import confidence
 from solvent.lab.params import LabParams
 from solvent.lab.settings import UNIT
 from solvent.lab.tables import looks_of
@@ -32,6 +32,11 @@ from solvent.lab.words.sentences import sentences_of
 File = str | os.PathLike[str]
 Line = dict[str, Any]
 FIRST_DAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
+NOTES = {
+    Deferral.INSUFFICIENT_ENERGY: "chosen, and too dear",
+    Deferral.HOARDING: "passed over by a rest at a full balance",
+}
+"""The source's ``agent_notes``: what the agent did, since it says nothing."""
 DAYS = 2_900_000  # datetime ends with the year 9999; later episodes start the calendar again
 
 
@@ -107,7 +112,7 @@ def _hypothesis(params: LabParams, verb: Verb, row: Any) -> str:
 
 def discomforts(params: LabParams, step: Any, _: Any, lab_index: int | None) -> list[Line]:
     """Return the deferral of a worthwhile action, a row of ``cost_discomfort_log``; the value is in bits."""
-    name = VERBS[Verb(step["deferred_verb"])].name
+    name, reason = VERBS[Verb(step["deferred_verb"])].name, Deferral(step["discomfort"])
     return [
         {
             "heartbeat_number": _cycle(step),
@@ -115,8 +120,8 @@ def discomforts(params: LabParams, step: Any, _: Any, lab_index: int | None) -> 
             "estimated_value": float(step["deferred_value"]),
             "energy_cost": float(step["deferred_cost"]) / UNIT,
             "energy_available": float(step["energy_before"]) / UNIT,
-            "deferral_reason": INSUFFICIENT_ENERGY,
-            "agent_notes": "chosen, and too dear",
+            "deferral_reason": DEFERRALS[reason],
+            "agent_notes": NOTES[reason],
             "similar_deferrals_recent": int(step["similar_deferrals"]),
             "created_at": _when(params, step),
             "design_id": _cost_id(name, step, _cycle(step), lab_index),

@@ -17,6 +17,15 @@ above its range. The new price is the point of the range nearest the estimate, m
 never below the floor. Prices change in no other way, and each at most once in ``CHANGE_HEARTBEATS``. As in the store of
 costs outside the lab, a proposal may be filed before that, and its review waits.
 
+A deferral has the reason that the books give, as in the meter outside the lab (``solvent.energy.meter``):
+
+    insufficient_energy   the agent chose a worthwhile action whose cost is above its energy
+    hoarding              it rests with the energy at the cap, and passes over a worthwhile action that may run
+
+At the cap every action can be paid for, so the two never meet. Both are discomfort in the source's sense and are logged
+as such, but only the first is evidence for a lower cost. The meter's agent names what it puts off; a rest in the lab
+names nothing, and the lab infers the action: the one of most value.
+
 Known approximation: the reviewer sees the fair cost without noise, and only lacks trust in little experience. If
 ``STEP_LIMIT`` is too short to reach the range, the price stays above the range.
 """
@@ -29,9 +38,9 @@ from typing import Any, Self
 import numpy as np
 from pydantic import model_validator
 
-from solvent.lab.codes import Event
-from solvent.lab.mechanism import Field, Info, Mechanism, columns, derived
-from solvent.lab.mechanisms.energy import CEILING, base_prices
+from solvent.lab.codes import DEFERRALS, Deferral, Event
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, derived
+from solvent.lab.mechanisms.energy import CAP, CEILING, base_prices
 from solvent.lab.mechanisms.publication import bits_asserted
 from solvent.lab.settings import ParamGroup, in_thousandths, numbers, setting
 from solvent.lab.verbs import EXPERIMENTS, PUBLISH_PUBLIC, VERBS, Verb
@@ -99,6 +108,7 @@ FIELDS = (
     *derived(
         Field("filed_at", "i4", "V", "heartbeats", "heartbeat in which the latest proposal was filed"),
         Field("discomforts", "i4", "", "deferrals", "worthwhile actions deferred, once per verb and heartbeat"),
+        Field("hoarded", "i2", "V", "heartbeats", "heartbeats in which a rest at the cap passed the verb over"),
         Field("reflections", "i4", "", "actions", "reflections"),
         Field("proposals", "i4", "", "proposals", "proposals filed"),
         Field("approvals", "i4", "", "proposals", "proposals approved"),
@@ -106,11 +116,11 @@ FIELDS = (
 )  # fmt: skip
 
 STEP_FIELDS = (
-    Field("discomfort", "u1", "", "flag", "a worthwhile action was deferred"),
+    Field("discomfort", "u1", "", "Deferral", "reason for which a worthwhile action was deferred"),
     Field("deferred_verb", "i1", "", "Verb", "verb deferred"),
     Field("deferred_cost", "i4", "", "1/1000", "cost of the deferred action"),
     Field("deferred_value", "f8", "", "bits", "expected value of the deferred action"),
-    Field("similar_deferrals", "i2", "", "heartbeats", "earlier heartbeats in which the verb was deferred"),
+    Field("similar_deferrals", "i2", "", "heartbeats", "earlier heartbeats with such a deferral of the verb"),
     Field("proposed_verb", "i1", "", "Verb", "subject of the proposal; -1 for none", -1),
     Field("proposed_price", "i4", "", "1/1000", "price of the verb at the time"),
     Field("proposed_low", "i4", "", "1/1000", "lowest price suggested"),
@@ -123,7 +133,7 @@ STEP_FIELDS = (
     Field("new_price", "i4", "V", "1/1000", "price after the review; unchanged if rejected"),
 )
 
-_CEILING, _STEP_LIMIT = in_thousandths(CEILING), in_thousandths(STEP_LIMIT)
+_CAP, _CEILING, _STEP_LIMIT = in_thousandths(CAP), in_thousandths(CEILING), in_thousandths(STEP_LIMIT)
 
 # -- rules -------------------------------------------------------------------------------------
 
@@ -161,6 +171,7 @@ def reviewed_price(price, suggested, guess, floor, step_limit):
 # -- effects -----------------------------------------------------------------------------------
 
 REFLECTED, PROPOSED, DEFERRED = int(Event.REFLECTED), int(Event.PROPOSED), int(Event.DEFERRED)
+INSUFFICIENT_ENERGY, HOARDING = int(Deferral.INSUFFICIENT_ENERGY), int(Deferral.HOARDING)
 PRICE_UNIFORMS = 33
 """Most uniforms that mispricing uses: one for the number of verbs, and four per verb."""
 
@@ -202,7 +213,7 @@ def defer(lab, action, verb, compound, tables, step):
     worth = worth_deferring(lab, action, verb, compound, tables)
     if worth <= 0.0 or lab.discomfort_at[verb, 0] == lab.heartbeat:
         return
-    step.discomfort = True
+    step.discomfort = INSUFFICIENT_ENERGY
     step.deferred_verb = verb
     step.deferred_cost = step.energy_cost
     step.deferred_value = worth
@@ -212,6 +223,26 @@ def defer(lab, action, verb, compound, tables, step):
     for i in range(lab.discomfort_at.shape[1] - 1, 0, -1):
         lab.discomfort_at[verb, i] = lab.discomfort_at[verb, i - 1]
     lab.discomfort_at[verb, 0] = lab.heartbeat
+
+
+def record_hoarding(lab, tables, step):
+    """Record a rest at the cap that passes over worthwhile actions, as a deferral of the one of most value.
+
+    At the cap nothing was paid for in this heartbeat, so no cost is that of a repetition.
+    """
+    if lab.energy < _CAP:
+        return
+    for action in range(tables.verb.shape[0]):
+        verb, compound = tables.verb[action], tables.compound[action]
+        worth = worth_deferring(lab, action, verb, compound, tables) if lab.allowed[verb, 0] else 0.0
+        if worth > step.deferred_value:
+            step.discomfort = HOARDING
+            step.deferred_verb = verb
+            step.deferred_cost = lab.cost[verb, 0]
+            step.deferred_value = worth
+    if step.discomfort == HOARDING:
+        step.similar_deferrals = lab.hoarded[step.deferred_verb]
+        lab.hoarded[step.deferred_verb] += 1
 
 
 def worth_deferring(lab, action, verb, compound, tables):
@@ -315,9 +346,7 @@ def observe(lab, tables, out, at):
     return at + 2 * n_felt
 
 
-INSUFFICIENT_ENERGY = "insufficient_energy"
-"""The source's reason for a deferral; the lab cannot see an agent's deliberation, so it reports no other."""
-_DEFERRALS = np.array(("", INSUFFICIENT_ENERGY), dtype=object)
+_DEFERRALS = np.array(("", *DEFERRALS[1:]), dtype=object)
 
 MECHANISM = Mechanism(
     name="proposals",
@@ -328,5 +357,8 @@ MECHANISM = Mechanism(
     step_fields=STEP_FIELDS,
     observed=observed,
     info=lambda _: (Info("discomfort", "discomfort", _DEFERRALS.__getitem__),),
-    columns=columns(FIELDS, "discomforts", "reflections", "proposals", "approvals"),
+    columns=(
+        *columns(FIELDS, "discomforts", "reflections", "proposals", "approvals"),
+        Column("hoardings", "rests", lambda of: of("hoarded").astype(np.int64).sum(axis=1)),
+    ),
 )
