@@ -508,10 +508,40 @@ def test_refusal_line_has_the_documents_fields(tmp_path):
         "debt_threshold": 2.0,
         "blocked_by_cost": False,
         "blocked_by_threshold": True,
-        "design_id": "dose_response_nocodazole_001",
+        "design_id": "dose_response_nocodazole_000_001",
         "caused_by_debt": True,
     }
     json.dumps(line)
+
+
+def test_lines_of_two_seeds_differ_in_id_and_day(tmp_path):
+    env = open_lab(ledger_path=tmp_path / "refusals.jsonl")
+    for seed in (5, 6):
+        env.reset(seed=seed)
+        put(env, debt=3.0)
+        take(env, Verb.SCREEN)
+    told = [(line["design_id"], line["timestamp"][:10]) for line in lines(tmp_path / "refusals.jsonl")]
+    assert told == [
+        ("screen_nocodazole_001_001", "2025-01-03"),
+        ("screen_nocodazole_002_001", "2025-01-05"),
+    ]
+
+
+@pytest.mark.parametrize(("mode", "episodes"), [("SAME_STEP", 5), ("NEXT_STEP", 4)])
+def test_each_episode_of_a_vector_has_its_ids_and_its_day(mode, episodes, tmp_path):
+    labs = LabVectorEnv(
+        3, {"budget": {"heartbeats": 4}}, autoreset_mode=mode, ledger_path=tmp_path / "refusals.jsonl"
+    )
+    labs.reset(seed=0)
+    screens = np.full(3, np.flatnonzero(labs.actions["verb"] == Verb.SCREEN)[0])
+    for _ in range(20):
+        state = labs.get_state()
+        state["debt"] = 3.0
+        labs.set_state(state)
+        labs.step(screens)
+    written = lines(tmp_path / "refusals.jsonl")
+    assert len({line["design_id"] for line in written}) == len(written) == 3 * 4 * episodes
+    assert len({line["timestamp"][:10] for line in written}) == episodes
 
 
 @pytest.mark.parametrize(
