@@ -259,3 +259,14 @@ def test_survey_is_deterministic_and_plausible():
     assert (np.diff(found.overclaim, axis=-1) >= -1e-9).all()
     assert found.learnt[1:4].min() >= 0.0
     assert found.rise[Verb.DOSE_RESPONSE].mean() > found.rise[Verb.SCREEN].mean() > 0.0
+
+
+def test_a_blocked_honest_agent_calibrates_next():
+    envs, agent = LabVectorEnv(8, DEBT), Honest(DEBT)
+    envs.reset(seed=0)
+    state = envs.get_state()
+    state["debt"] = DEBT.debt.threshold + 0.5
+    observations = envs.set_state(state)
+    show_labs(agent, envs.get_state(), DEBT)
+    actions = agent.act(observations, envs.action_masks())
+    assert set(envs.actions["verb"][actions]) <= {int(verb) for verb in CALIBRATIONS}

@@ -93,7 +93,7 @@ def run(
 def _print_cycle(lab: LabEnv, info: dict[str, Any]) -> None:
     import numpy as np
 
-    from solvent.lab.ledger import refusals
+    from solvent.lab.ledger import Origin, refusals
     from solvent.lab.verbs import VERBS
     from solvent.lab.words.told import tell
 
@@ -104,7 +104,7 @@ def _print_cycle(lab: LabEnv, info: dict[str, Any]) -> None:
     if not info["refusal"]:
         say(f"{head} {outcome} {books}")
         return
-    (event,) = refusals(lab.params, step, None, None)
+    (event,) = refusals(lab.params, step, None, Origin())
     threshold = (
         f"debt is above the threshold of {event['debt_threshold']:g} bits, and this is not a calibration"
     )

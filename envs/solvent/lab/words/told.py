@@ -187,7 +187,7 @@ def _outcome(params: LabParams, lab: Any, step: Any, event: Event) -> str:
         low, high, price = (in_units(step[f"proposed_{of}"]) for of in ("low", "high", "price"))
         return (
             f"Asked for {verb_words(step['proposed_verb'])} at {low} to {high} instead of {price}, deferred in "
-            f"{plural(int(step['similar_deferrals']), 'hour')}; reviewed in {params.proposals.review_heartbeats} h."
+            f"{plural(int(step['similar_deferrals']), 'hour')}; reviewed in {step['review_at'] - step['heartbeat']} h."
         )
     uses = params.energy.enabled and step["energy_spent"]
     spent = f", {in_units(step['energy_spent'])} energy" if uses else ""
