@@ -12,9 +12,10 @@ from solvent.lab.codes import Event
 from solvent.lab.mechanisms.energy import CAP
 from solvent.lab.params import LabParams, preset
 from solvent.lab.settings import UNIT
+from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import CALIBRATIONS, Verb
 from solvent_agents import AGENTS, episodes
-from solvent_agents.agent import without_truth
+from solvent_agents.agent import show_labs, without_truth
 from solvent_agents.rollout import walk
 from solvent_agents.scripts.honest import Honest
 from solvent_agents.scripts.offenders import OFFENDERS

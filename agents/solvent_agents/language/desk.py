@@ -17,7 +17,8 @@ nothing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, cast
 
 import gymnasium
@@ -55,6 +56,7 @@ MOST_TURNS = 400
 """Messages or calls of a model in an episode; the longest level has 126 actions."""
 HOURS = 6
 """Closed heartbeats whose intent summaries a reflection shows."""
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 LONGEST = 60
 """Characters of a wrong value that are repeated to the model."""
 
@@ -135,7 +137,8 @@ class Desk:
         Returns:
             The readouts and what they taught.
         """
-        return self._act("screen", stated_class, stated_probability, compound=compound, claim_bits=claim_bits)
+        asked = {"compound": compound, "claim_bits": claim_bits}
+        return self._act("screen", asked, (stated_class, stated_probability))
 
     def dose_response(
         self, compound: str, claim_bits: float, stated_class: str = "", stated_probability: float = 0.0
@@ -151,9 +154,8 @@ class Desk:
         Returns:
             The readouts and what they taught.
         """
-        return self._act(
-            "dose_response", stated_class, stated_probability, compound=compound, claim_bits=claim_bits
-        )
+        asked = {"compound": compound, "claim_bits": claim_bits}
+        return self._act("dose_response", asked, (stated_class, stated_probability))
 
     def calibrate(self, plate: str = "dmso") -> str:
         """Run a plate without a compound: it teaches about the instrument and repays debt.
@@ -164,7 +166,7 @@ class Desk:
         Returns:
             The readouts and what was repaid.
         """
-        return self._act("calibrate", plate=plate)
+        return self._act("calibrate", {"plate": plate})
 
     def publish(
         self,
@@ -187,7 +189,7 @@ class Desk:
         asked = {"compound": compound, "confidence": confidence}
         if self._params.publication.names_class:
             asked[STATED[0]] = stated_class
-        return self._act("publish", stated_class, stated_probability, **asked)
+        return self._act("publish", asked, (stated_class, stated_probability))
 
     def rest(self) -> str:
         """End the heartbeat without acting.
@@ -230,8 +232,9 @@ class Desk:
 
     # -- acting
 
-    def _act(self, tool: str, stated_class: Any = "", stated_probability: Any = 0.0, **asked: Any) -> str:
+    def _act(self, tool: str, asked: Mapping[str, Any] = NOTHING, stated: tuple[Any, Any] = ("", 0.0)) -> str:
         """Take the action that the arguments name, or say what is allowed."""
+        stated_class, stated_probability = stated
         if tool not in self._choices:
             return self._count(f"There is no {tool} in this lab.")
         for argument, allowed in self._choices[tool].items():
