@@ -25,7 +25,8 @@ from solvent.lab.mechanisms.debt import (
 )
 from solvent.lab.params import LabParams, preset
 from solvent.lab.settings import ParamError
-from solvent.lab.verbs import Verb
+from solvent.lab.tables import tables_for
+from solvent.lab.verbs import CALIBRATIONS, VERBS, Verb
 from tests.labs import ABOVE, find, open_lab, put, take
 
 PLENTY = 100_000
@@ -200,6 +201,19 @@ def test_debt_is_decided_before_context():
     info, step, _ = take(env, Verb.PUBLISH_PUBLIC)
     assert info["refusal"] == "epistemic_debt_action_blocked"
     assert not step["caused_by_debt"]  # at zero debt its context would have stopped it
+
+
+def test_above_the_threshold_only_calibrations_and_exempt_verbs_run():
+    exempt = {Verb.REST, Verb.REFLECT, Verb.PROPOSE}
+    assert {verb for verb in Verb if VERBS[verb].exempt} == exempt
+    env = open_lab({}, "energy")
+    assert tables_for(env.params).wells[sorted(exempt)].sum() == 0  # no cost can refuse them either
+    always = exempt | {*CALIBRATIONS}
+    for debt, wells, runs in ((2.0, 384, {*Verb}), (ABOVE, 384, always), (ABOVE, 0, exempt)):
+        put(env, debt=debt, wells=wells)
+        lab = env.get_state()
+        assert {verb for verb in Verb if lab["refused"][verb] == NOT_REFUSED} == runs
+        assert not lab["inflated_cost"][sorted(exempt)].any()
 
 
 def test_bankrupt_without_an_affordable_calibration():
