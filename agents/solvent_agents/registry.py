@@ -95,9 +95,9 @@ def _module(name: str, folder: Path) -> ModuleType:
         if str(folder) not in sys.path:  # for the module's later imports; last, so that it hides no package
             sys.path.append(str(folder))
     path = folder.joinpath(*name.split("."))
-    beside = [file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()]
-    if beside and Path(module.__file__ or "").resolve() not in beside:
-        raise ParamError("", f"{name}: {beside[0]} has the name of another module; allowed: a new name")
+    files = [file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()]
+    if files and Path(module.__file__ or "").resolve() not in files:
+        raise ParamError("", f"{name}: {files[0]} has the name of another module; allowed: a new name")
     return module
 
 

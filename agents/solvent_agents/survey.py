@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.lab.actions import offered_verbs
-from solvent.lab.batch import LabBatch, held_tables
+from solvent.lab.batch import LabBatch, tables_array
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fill_uniforms
 from solvent.lab.dynamics import advance, decide
@@ -128,8 +128,8 @@ def qualities(params: LabParams) -> Floats:
         expected = np.einsum("g,ngb->nb", prior, likelihood)[:, None, :]
         ratio = np.log2(np.maximum(likelihood, 1e-300) / np.maximum(expected, 1e-300))
         bits += np.einsum("g,ngb,ngb->n", prior, likelihood, ratio)
-    spread = np.ptp(bits)
-    quality: Floats = (bits - bits.min()) / spread if spread > 0.0 else np.ones(len(bits))
+    span = np.ptp(bits)
+    quality: Floats = (bits - bits.min()) / span if span > 0.0 else np.ones(len(bits))
     return quality
 
 
@@ -144,7 +144,7 @@ def survey(params: LabParams, plates: int = PLATES) -> Survey:
     verbs = np.array([verb for verb in offered_verbs(params) if tables.wells[verb] > 0])
     results = _no_plates(labs * beats)
     quality, scores, room = qualities(params), _scores(params), room_for(params)
-    run_plates(batch.labs, held_tables(params), beats, verbs, quality, scores, room, results)
+    run_plates(batch.labs, tables_array(params), beats, verbs, quality, scores, room, results)
     return _averaged(params, _executed(results))
 
 
@@ -246,9 +246,9 @@ def _kernel(n: int) -> Floats:
     return weights
 
 
-def best_claims(found: Survey, licence_worth: float, debt_worth: float) -> Ints:
+def best_claims(results: Survey, licence_worth: float, debt_worth: float) -> Ints:
     """Return the best claim of each experiment by bin, an index of the claims; shape ``(V, p, n)``."""
-    worth = licence_worth * found.licence - debt_worth * found.overclaim
+    worth = licence_worth * results.licence - debt_worth * results.overclaim
     chosen: Ints = worth.argmax(axis=-1)
     return chosen
 
@@ -257,9 +257,9 @@ def best_claims(found: Survey, licence_worth: float, debt_worth: float) -> Ints:
 
 
 @compiled
-def run_plates(labs, held, beats, verbs, quality, scores, room, results):
+def run_plates(labs, tables_array, beats, verbs, quality, scores, room, results):
     """Run one plate per heartbeat in every lab, always with a full budget, and write what it brought."""
-    tables = held[0]
+    tables = tables_array[0]
     for i in range(labs.shape[0]):
         for beat in range(beats):
             if labs[i].end_reason == 0:

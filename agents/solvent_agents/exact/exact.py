@@ -79,8 +79,8 @@ def graph_of(solution: Solution) -> PolicyGraph:
     for node, state in enumerate(order):  # grows while it is walked
         layer = layers[places[state, 0]]
         row = places[state, 1] * n_actions + solution.actions[state]
-        found = layer.outcomes[slice(*np.searchsorted(layer.outcomes["row"], (row, row + 1)))]
-        outcomes = zip(*(found[name].tolist() for name in ("code", "chance", "state")), strict=True)
+        of_row = layer.outcomes[slice(*np.searchsorted(layer.outcomes["row"], (row, row + 1)))]
+        outcomes = zip(*(of_row[name].tolist() for name in ("code", "chance", "state")), strict=True)
         for code, chance, target in outcomes:
             if target < 0:
                 continue

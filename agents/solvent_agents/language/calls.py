@@ -12,7 +12,7 @@ from typing import Any
 from solvent.lab.actions import action_table
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import VERBS, Verb
-from solvent.lab.words.told import class_name
+from solvent.lab.words.describe import class_name
 
 __all__ = ["STATED", "actions_of", "call_of", "choices", "class_names", "salted"]
 

@@ -30,8 +30,7 @@ from solvent.lab.environment import LabEnv
 from solvent.lab.mechanisms.assay import bin_edges
 from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.verbs import VERBS, Verb
-from solvent.lab.words.quantities import dose_text
-from solvent.lab.words.told import (
+from solvent.lab.words.describe import (
     class_name,
     clock,
     in_units,
@@ -43,6 +42,7 @@ from solvent.lab.words.told import (
     tell,
     waiting,
 )
+from solvent.lab.words.quantities import dose_text
 from solvent_agents.agent import Agent, act_one, show_labs
 from solvent_agents.language.calls import STATED, actions_of, call_of, choices, class_names
 
@@ -63,10 +63,10 @@ LONGEST = 60
 
 def refusal(argument: str, value: Any, allowed: Iterable[Any]) -> str:
     """Return the text about a wrong value: the value, shortened, and what is allowed."""
-    shown = repr(value)
-    shown = shown if len(shown) <= LONGEST else shown[:LONGEST] + "..."
+    quoted = repr(value)
+    quoted = quoted if len(quoted) <= LONGEST else quoted[:LONGEST] + "..."
     known = ", ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in allowed)
-    return f"{argument}: got {shown}; allowed: {known}."
+    return f"{argument}: got {quoted}; allowed: {known}."
 
 
 def without_posterior(params: LabParams) -> LabParams:
@@ -349,7 +349,7 @@ class Desk:
             parts = [clock(params, lab), slot, f"energy {in_units(lab['energy'])}", *parts]
             parts.append(presence(params, lab))
         parts.append(f"new lot in {lot_hours(params, lab)} h")
-        parts += [said for said in (project(params, lab), waiting(params, lab)) if said]
+        parts += [note for note in (project(params, lab), waiting(params, lab)) if note]
         return f"[{'; '.join(parts)}]"
 
     def _over(self) -> str:

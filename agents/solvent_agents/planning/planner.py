@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.batch import held_tables
+from solvent.lab.batch import tables_array
 from solvent.lab.draws import roberts_steps
 from solvent.lab.params import LabParams
 from solvent.lab.state import lab_dtype
@@ -49,7 +49,7 @@ class Planner:
 
     def __init__(self, params: LabParams, seed: int = 0, effort: Effort | None = None) -> None:
         self.seed, self.effort = seed, effort or Effort()
-        self._held, self._book = held_tables(params), book_for(params, constants_for(params))
+        self._tables, self._book = tables_array(params), book_for(params, constants_for(params))
         self._labs = np.zeros(0, lab_dtype(params))
         self._keys = np.zeros(0, np.uint64)
         self._limits = Limits(
@@ -79,7 +79,7 @@ class Planner:
                 "each, shown before every act() (solvent_agents.agent.show_labs)"
             )
         actions = np.zeros(len(observations), np.int64)
-        plan_actions(self._labs, self._keys, self._held, self._book, self._limits, self._search, actions)
+        plan_actions(self._labs, self._keys, self._tables, self._book, self._limits, self._search, actions)
         return actions
 
 

@@ -88,19 +88,19 @@ def search_for(params: LabParams, worlds: int) -> Search:
 
 
 @compiled
-def plan_actions(labs, keys, held, books, limits, search, actions):
+def plan_actions(labs, keys, tables_array, books, limits, search, actions):
     """Plan in each lab that has not ended, and write what to do into ``actions``.
 
     Args:
         labs: records, shape ``(n,)``.
         keys: of the planner's luck, shape ``(n,)``.
-        held: the tables, shape ``(1,)``.
+        tables_array: the tables, shape ``(1,)``.
         books: the base policy's tables and constants, shape ``(1,)``.
         limits: ``Limits``.
         search: ``Search``, which is overwritten.
         actions: shape ``(n,)``.
     """
-    tables, book = held[0], books[0]
+    tables, book = tables_array[0], books[0]
     for i in range(labs.shape[0]):
         if labs[i].end_reason == 0:
             for w in range(search.worlds.shape[0]):
@@ -161,8 +161,8 @@ def is_better(values, usual, n, margin):
         total += difference
         squares += difference * difference
     mean = total / n
-    spread = max(0.0, squares / n - mean * mean)
-    return mean > margin * math.sqrt(spread / n) and mean > 0.0
+    variance = max(0.0, squares / n - mean * mean)
+    return mean > margin * math.sqrt(variance / n) and mean > 0.0
 
 
 def sort_by_mean(alive, left, means):

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.batch import held_tables
+from solvent.lab.batch import tables_array
 from solvent.lab.codes import Obstacle
 from solvent.lab.compiled import compiled
 from solvent.lab.dynamics import repeats
@@ -144,13 +144,13 @@ def book_for(params: LabParams, constants: Constants) -> NDArray[Any]:
     ``quality[N]``; ``right``, ``wrong`` and ``asserted`` bits of a finding by class and confidence; and the energy
     that time brings (``saving.py``).
     """
-    found = survey(params)
+    surveyed = survey(params)
     prior, confidences = params.assay.class_prior, params.vocabulary.confidences
     tables = {
-        "rise": found.rise,
-        "share": found.share,
-        "claims": best_claims(found, constants.licence_worth, constants.debt_worth),
-        "learnt": found.learnt,
+        "rise": surveyed.rise,
+        "share": surveyed.share,
+        "claims": best_claims(surveyed, constants.licence_worth, constants.debt_worth),
+        "learnt": surveyed.learnt,
         "quality": qualities(params),
         "right": np.array([[log_score(q, p, True) for q in confidences] for p in prior]),
         "wrong": np.array([[log_score(q, p, False) for q in confidences] for p in prior]),
@@ -506,11 +506,11 @@ def repaying(lab, tables, book):
 
 
 @compiled
-def choose_each(labs, held, books, actions):
+def choose_each(labs, tables_array, books, actions):
     """Write the script's action in each lab whose episode continues."""
     for i in range(labs.shape[0]):
         if labs[i].end_reason == 0:
-            actions[i] = choose(labs[i], held[0], books[0])
+            actions[i] = choose(labs[i], tables_array[0], books[0])
 
 
 class Honest:
@@ -522,7 +522,7 @@ class Honest:
         self, params: LabParams, seed: int = 0, *, constants: Constants | None = None, **changes: Any
     ) -> None:
         self._labs: Any = None
-        self._held = held_tables(params)
+        self._tables = tables_array(params)
         self._book = book_for(params, constants or constants_for(params, **changes))
 
     def open(self, notebooks: NDArray[Any]) -> None:
@@ -537,5 +537,5 @@ class Honest:
                 "show_labs(agent, records, params) of solvent_agents.agent"
             )
         actions = np.zeros(len(observations), np.int64)
-        choose_each(self._labs, self._held, self._book, actions)
+        choose_each(self._labs, self._tables, self._book, actions)
         return actions

@@ -79,10 +79,10 @@ def _columns(params: LabParams) -> dict[str, Ints]:
     return {name: np.array(which) for name, which in columns.items()}
 
 
-def count_of(shown: Any, scale: float) -> Any:
+def count_of(elements: Any, scale: float) -> Any:
     """Return ``x`` of an element that shows ``x / (x + scale)``."""
-    shown = shown.astype(np.float64)
-    return scale * shown / (1.0 - shown)
+    elements = elements.astype(np.float64)
+    return scale * elements / (1.0 - elements)
 
 
 def read_data(params: LabParams, observations: Observations) -> Data:
@@ -205,17 +205,17 @@ class Notebook:
     def _records(self, observations: Observations) -> NDArray[Any]:
         """Return lab records with what the observations say, and beliefs from their data."""
         params, columns = self._params, _columns(self._params)
-        shown = {name: observations[:, which] for name, which in columns.items()}
+        elements = {name: observations[:, which] for name, which in columns.items()}
         labs = np.repeat(blank_lab(params), len(observations))
-        labs["heartbeat"] = np.rint(shown["heartbeat"][:, 0] * params.budget.heartbeats)
-        labs["wells"] = np.rint(shown["wells"][:, 0] * career.career_rules(params).most_wells)
-        owed = count_of(shown["debt"][:, 0], debt.BITS)
+        labs["heartbeat"] = np.rint(elements["heartbeat"][:, 0] * params.budget.heartbeats)
+        labs["wells"] = np.rint(elements["wells"][:, 0] * career.career_rules(params).most_wells)
+        owed = count_of(elements["debt"][:, 0], debt.BITS)
         # At the threshold itself, rounding must not block.
-        free = shown["debt_margin"][:, 0] >= 0.0
+        free = elements["debt_margin"][:, 0] >= 0.0
         labs["debt"] = np.where(free, np.minimum(owed, params.debt.threshold), owed)
-        labs["experiments"] = np.rint(count_of(shown["experiments"], lab_assay.COUNT))
-        labs["licence"] = count_of(shown["licence"], debt.BITS)
-        labs["published"] = shown["published"] > 0.5
+        labs["experiments"] = np.rint(count_of(elements["experiments"], lab_assay.COUNT))
+        labs["licence"] = count_of(elements["licence"], debt.BITS)
+        labs["published"] = elements["published"] > 0.5
         belief = posterior(params, read_data(params, observations))
         labs["marginal"], labs["named"] = belief.marginal, belief.marginal.argmax(axis=-1)
         labs["entropy"] = _bits(belief.marginal)

@@ -87,7 +87,7 @@ class Proposal(BaseModel):
         target: the action or tool, which has a price in the store.
         target_type: None for the one that the store knows by this name.
         current_cost: the cost that is argued about, energy.
-        suggested_range: lowest and highest cost, energy; two costs, since a proposal is no exact value.
+        suggested_range: lowest and highest cost, energy; two costs, since a proposal is not an exact value.
         heartbeat_refs: further heartbeats of evidence.
         memory_refs: ids of memories that support it.
     """

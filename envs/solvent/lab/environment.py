@@ -178,7 +178,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """Return the action as an index; it may be of any library, and of shape ``(1,)`` as policy networks return it.
 
         Raises:
-            ValueError: It is no integer, or outside the action space.
+            ValueError: It is not an integer, or outside the action space.
         """
         index: int = action
         if type(action) is not int:

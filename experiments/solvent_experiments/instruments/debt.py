@@ -95,7 +95,7 @@ def _print_cycle(lab: LabEnv, info: dict[str, Any]) -> None:
 
     from solvent.lab.ledger import Origin, refusals
     from solvent.lab.verbs import VERBS
-    from solvent.lab.words.told import tell
+    from solvent.lab.words.describe import tell
 
     record, step = lab.batch.labs[0], lab.batch.steps[0]
     done, outcome = tell(lab.params, record, step)

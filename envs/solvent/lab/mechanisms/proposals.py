@@ -274,13 +274,13 @@ def most_deferred(lab, tables):
 
     It has enough heartbeats of evidence, no pending proposal, and a price far enough above its floor for a range.
     """
-    found, most = -1, EVIDENCE_HEARTBEATS - 1
+    best, most = -1, EVIDENCE_HEARTBEATS - 1
     for verb in range(lab.discomfort.shape[0]):
         if lab.discomfort[verb] > most and lab.review_at[verb] == 0:
             low, high = suggested_range(lab.price[verb], tables.floor[verb])
             if low < high < lab.price[verb]:
-                found, most = verb, lab.discomfort[verb]
-    return found
+                best, most = verb, lab.discomfort[verb]
+    return best
 
 
 def propose(lab, tables, step):
