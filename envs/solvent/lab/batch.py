@@ -29,8 +29,8 @@ from solvent.lab.tables import tables_for
 def begin_labs(labs, chosen, fresh, tables_array):
     """Start an episode in the ``chosen`` labs.
 
-    Labs in ``fresh`` start their random stream; the others continue it. ``tables_array``, here and below, is an array with
-    the tables as its only element.
+    Labs in ``fresh`` start their random stream; the others continue it. ``tables_array``, here and below, is an array
+    with the tables as its only element.
     """
     tables = tables_array[0]
     uniforms = np.zeros(labs[0].potency.shape[0] + 1 + PRICE_UNIFORMS)
@@ -152,9 +152,9 @@ class LabBatch:
         self.rewards = np.zeros(n)
         self.observations = np.zeros((n, fields), np.float32)
         self.masks = np.zeros((n, actions), np.int8)
-        tables_array = n if same_step else 1
-        self.finals = np.zeros(tables_array, lab_dtype(params))
-        self.final_observations = np.zeros((tables_array, fields), np.float32)
+        finals = n if same_step else 1
+        self.finals = np.zeros(finals, lab_dtype(params))
+        self.final_observations = np.zeros((finals, fields), np.float32)
         self._over = np.zeros(n, np.bool_)
         self._tables = tables_array(params)
         self._entries: dict[str, Callable[..., Any]] = {}
