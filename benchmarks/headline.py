@@ -56,7 +56,7 @@ def main() -> None:
 
 def played(enforced: bool) -> dict[str, Any]:
     """Return each agent's mean curves and, as ``means``, the means of its episodes' columns."""
-    params: LabParams = LabParams.from_mapping({"debt": {"enforced": enforced}}, base=preset("default"))
+    params = LabParams.from_mapping({"debt": {"enforced": enforced}}, base=preset("default"))
     found = {}
     for name, agent in AGENTS.items():
         columns = episodes(make_agent(agent, params), params, SEEDS, trace=True)

@@ -5,79 +5,57 @@
 
 from __future__ import annotations
 
-import dataclasses
-import types
-import typing
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from solvent.lab.params import LabParams
-from solvent.lab.settings import ParamGroup
+from solvent.lab.settings import ParamGroup, allowed
 
 _HEAD = """\
 # Parameters
 
 Every setting of the lab, with its default in `Solvent/Debt-v0`. Defaults marked † are a source document's and stay; the
-others were measured and may be tuned ([why these numbers](why_these_numbers.md)). *Empty* is `null`, for a path `""`.
+others were measured and may be tuned ([why these numbers](why_these_numbers.md)).
 
 Give differences from the defaults, nested as the headings are:
 `gymnasium.make("Solvent/Debt-v0", params={"debt": {"threshold": 1.0}})`, or the same under `params:` in a config.
 
-`python docs/parameters.py > docs/parameters.md` writes this page from the settings in
-`envs/solvent/lab/mechanisms` and, for vocabulary, budget and observation, `envs/solvent/lab/params.py`.
+`python docs/parameters.py > docs/parameters.md` writes this page from the settings in `envs/solvent/lab/mechanisms`
+and, for vocabulary, budget and observation, `envs/solvent/lab/params.py`. A number that no level varies is a constant
+beside its rule in the same files.
 """
 _NEXT = "Next: give changes in a [config](experiments.md#the-config), or [sweep](experiments.md#sweeps) over values.\n"
 
 
 def sections(path: str, group: ParamGroup) -> Iterator[str]:
-    """Yield a section for each group with its own settings; those that differ in their names alone share a row."""
-    fields, hints = dataclasses.fields(group), typing.get_type_hints(type(group))  # type: ignore[arg-type]
-    rows: dict[str, list[str]] = {}
-    for field in fields:
-        if about := field.metadata:
-            mark = " †" if about["source"] == "document" else ""
-            default, doc = shown(getattr(group, field.name)), about["doc"].replace("|", r"\|")
-            row = f"{default}{mark} | {_allowed(hints[field.name], about)} | {doc}"
-            rows.setdefault(row, []).append(f"`{field.name}`")
-    if rows:
+    """Yield a section for each group with its own settings, and those of the groups inside."""
+    settings = {name: about for name, about in group.about().items() if "unit" in about}
+    if settings:
         head = f"## `{path}`\n\n{(type(group).__doc__ or '').splitlines()[0]}\n"
-        lines = (f"| {', '.join(names)} | {row} |" for row, names in rows.items())
+        lines = (_row(name, getattr(group, name), about) for name, about in settings.items())
         yield "\n".join(
-            [head, "| setting | default | allowed | what it is |", "|---|---|---|---|", *lines, ""]
+            [head, "| setting | default | unit | allowed | what it is |", "|---|---|---|---|---|", *lines, ""]
         )
-    for field in fields:
-        if not field.metadata:
-            yield from sections(f"{path}.{field.name}".lstrip("."), getattr(group, field.name))
+    for name in group.about():
+        if name not in settings:
+            yield from sections(f"{path}.{name}".lstrip("."), getattr(group, name))
+
+
+def _row(name: str, default: Any, about: Mapping[str, Any]) -> str:
+    mark = " †" if about["source"] == "document" else ""
+    doc = about["description"].replace("|", r"\|")
+    return f"| `{name}` | {shown(default)}{mark} | {about['unit']} | {allowed(about)} | {doc} |"
 
 
 def shown(value: Any) -> str:
-    """Return a setting's value as YAML has it, or ``empty``."""
-    if value in (None, "", ()):
-        return "empty"
+    """Return a setting's value as YAML has it."""
+    if value is None:
+        return "null"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
         return ", ".join(shown(item) for item in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _allowed(hint: Any, about: Mapping[str, Any]) -> str:
-    if isinstance(hint, types.UnionType):
-        return _allowed(typing.get_args(hint)[0], about) + "; or empty"
-    if typing.get_origin(hint) is tuple:
-        item = typing.get_args(hint)[0]
-        if item is str:
-            return "any of " + ", ".join(about["choices"]) if about["choices"] else "a list of names"
-        return f"each {_allowed(item, about)}"
-    if about["choices"]:
-        return ", ".join(about["choices"])
-    if hint is bool:
-        return "true, false"
-    if hint is str:
-        return f"a {about['unit']}"
-    lowest = f"above {about['above']:g}" if about["above"] > about["low"] else f"{about['low']:g}"
-    unit = "" if about["unit"] == "1" else f" {about['unit']}"
-    return f"{lowest} to {about['high']:.7g}{unit}"
 
 
 if __name__ == "__main__":

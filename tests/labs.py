@@ -55,8 +55,8 @@ NOON = 6
 ENERGY_NUMBERS = {
     "budget": {"heartbeats": 48},
     "debt": {"interest": 0.0},
-    "energy": {"start": 10.0, "regeneration": 10.0, "cap": 20.0, "slots": 6, "ceiling": 13.0, "leak": 0.0},
-    "proposals": {"review_heartbeats": 12, "step_limit": 4.0, "half_trusted": 2.0, "mispriced_most": 0},
+    "energy": {"start": 10.0, "regeneration": 10.0, "slots": 6, "leak": 0.0},
+    "proposals": {"review_heartbeats": 12, "mispriced_most": 0},
 }
 """The numbers that tests of energy and proposals are worked with, whatever the level is tuned to."""
 

@@ -319,8 +319,7 @@ def environment_params(env: str, changes: Mapping[str, Any] | None = None) -> La
     if name not in ENVIRONMENTS:
         raise ParamError("env", f"unknown environment {env!r:.80}" + nearest(name, ENVIRONMENTS))
     level = preset(str(ENVIRONMENTS[name].get("preset", "default")))
-    lab: LabParams = LabParams.from_mapping(changes, base=level, path="params") if changes else level
-    return lab
+    return LabParams.from_mapping(changes, base=level, path="params") if changes else level
 
 
 def make_agent(name: str, params: LabParams) -> Agent:

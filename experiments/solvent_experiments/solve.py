@@ -13,8 +13,8 @@ from rich.tree import Tree
 from solvent import LabParams
 from solvent.files import require_writable, write_atomically
 from solvent.lab.actions import action_table, sentence
-from solvent.lab.verbs import Verb
-from solvent_agents.exact.exact import PER_BIT, PolicyGraph, graph_of
+from solvent.lab.verbs import TEMPLATES, Verb
+from solvent_agents.exact.exact import PolicyGraph, graph_of
 from solvent_agents.exact.process import Solution, solve
 from solvent_experiments.console import Progress
 from solvent_experiments.table import Table
@@ -87,14 +87,15 @@ def _plan(graph: PolicyGraph, node: int) -> tuple[Any, ...]:
 
 
 def _seen(graph: PolicyGraph, edge: int) -> str:
-    """Return the observation of an edge: readouts by bin, and bits paid."""
+    """Return the observation of an edge: readouts by bin, or whether a finding was right."""
     params, code = graph.params, int(graph.codes[edge])
-    row = action_table(params)[int(graph.actions[graph.sources[edge]])]
-    template = getattr(params.plates, Verb(row["verb"]).name.lower(), None)
+    verb = Verb(action_table(params)[int(graph.actions[graph.sources[edge]])]["verb"])
+    if verb == Verb.PUBLISH_PUBLIC:
+        return "right" if code else "wrong"
+    if verb not in TEMPLATES:
+        return "then"
     marks = []
-    for _ in range(template.readouts if template is not None else 0):
+    for _ in range(getattr(params.plates, verb.name.lower()).readouts):
         marks.append(str(code % params.assay.bins))
         code //= params.assay.bins
-    paid = int(graph.rewards[edge]) / PER_BIT
-    words = [f"reads {' '.join(marks)}"] if marks else []
-    return ", ".join(words + ([f"{paid:+.2f} bits"] if paid else [])) or "then"
+    return f"reads {' '.join(marks)}"

@@ -1,6 +1,5 @@
 """The exact solution: by hand, by its equation, and by playing it."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -24,7 +23,6 @@ CLEAR = {
         "potency_classes": 2,
         "gains": [1.0],
         "plate_sds": [0.0],
-        "technical_sd": 1e-3,
         "lowest_ec50": 1e-8,
         "bins": 2,
         "bin_low": 0.0,
@@ -34,8 +32,8 @@ CLEAR = {
         "dmso": {"readouts": 1},
         "baseline": {"readouts": 1},
         "calibration": {"readouts": 1},
-        "screen": {"doses": [1e-6]},
-        "dose_response": {"doses": [1e-6]},
+        "screen": {"doses": [1e-6], "replicates": 16},
+        "dose_response": {"doses": [1e-6], "replicates": 16},
     },
     "vocabulary": {"claims": [0.0, 0.5, 1.0], "confidences": [0.75, 0.95]},
     "budget": {"wells": 200, "heartbeats": 3},
@@ -55,7 +53,7 @@ def optimum(params):
 @pytest.fixture(scope="module")
 def small():
     """Tiny with three heartbeats: everything, in a second."""
-    params = dataclasses.replace(TINY, budget=dataclasses.replace(TINY.budget, heartbeats=3))
+    params = TINY.replace(budget=TINY.budget.replace(heartbeats=3))
     return solve(params)
 
 
@@ -83,7 +81,7 @@ def test_by_hand_claims_buy_licence():
 def test_by_hand_a_noisy_plate():
     """Two heartbeats, one noisy plate: every plan written out with the likelihoods and the log score alone."""
     params = lab(
-        assay={"plate_sds": [0.5], "technical_sd": 0.1},
+        assay={"plate_sds": [0.5]},
         vocabulary={"claims": [0.0, 0.1, 0.4], "confidences": [0.6, 0.9]},
         budget={"heartbeats": 2},
     )
@@ -172,7 +170,7 @@ def test_a_graph_comes_back_from_its_file(small, tmp_path):
     again = load_graph(path)
     assert again.params == small.params
     assert again.about == json.loads(json.dumps(graph.about))
-    for name in ("actions", "sources", "codes", "rewards", "targets"):
+    for name in ("actions", "sources", "codes", "targets"):
         np.testing.assert_array_equal(getattr(again, name), getattr(graph, name))
 
 

@@ -1,11 +1,10 @@
 """Forced outcomes are the outcomes that are drawn, with the probabilities with which they are drawn."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 from solvent.lab.batch import LabBatch, held_tables
+from solvent.lab.codes import Event
 from solvent.lab.mask import write_mask
 from solvent.lab.params import LabParams, preset
 from solvent.lab.settings import ParamError
@@ -108,9 +107,10 @@ def test_what_is_drawn_is_among_what_is_forced(params):
             forced = Forced(params, lab, weights)
             batch.step(np.array([action]))
             played = batch.labs[0].copy()
-            rows = forced.of(action)
+            rows, step = forced.of(action), batch.steps[0]
+            code = int(step["right"]) if step["event"] == Event.PUBLISHED else seen(played, params)
             match = rows[
-                (forced.codes[rows] == seen(played, params))
+                (forced.codes[rows] == code)
                 & (np.abs(forced.rewards[rows] - batch.rewards[0]) < 1e-9)
                 & (forced.labs["wrong"][rows] == played["wrong"])
             ]
@@ -172,7 +172,7 @@ def test_what_a_key_leaves_out_changes_nothing(params):
     ids=["mispricing", "many compounds"],
 )
 def test_labs_that_cannot_be_enumerated_are_refused_in_one_line(changes, message):
-    base = dataclasses.replace(TINY, gate=LabParams().gate, adequacy=LabParams().adequacy)
+    base = TINY.replace(gate=LabParams().gate, adequacy=LabParams().adequacy)
     with pytest.raises(ParamError, match=message):
         check_enumerable(LabParams.from_mapping(changes, base=base))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import pickle
 import shutil
@@ -482,11 +481,11 @@ def test_odd_weights_are_one_line(policy):
 
 def test_other_numbers_fit_and_other_shapes_do_not(good):
     refuse(good, "trained on other labs", solvent.preset("energy"))
-    claims = dataclasses.replace(PARAMS.vocabulary, claims=(0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0))
-    refuse(good, "trained on other labs", dataclasses.replace(PARAMS, vocabulary=claims))
-    names = dataclasses.replace(PARAMS.assay, compounds=tuple(f"compound {m}" for m in range(8)))
-    debt = dataclasses.replace(PARAMS.debt, threshold=1.0)
-    LearnedAgent.load(good, dataclasses.replace(PARAMS, assay=names, debt=debt))
+    claims = PARAMS.vocabulary.replace(claims=(0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0))
+    refuse(good, "trained on other labs", PARAMS.replace(vocabulary=claims))
+    names = PARAMS.assay.replace(compounds=tuple(f"compound {m}" for m in range(8)))
+    debt = PARAMS.debt.replace(threshold=1.0)
+    LearnedAgent.load(good, PARAMS.replace(assay=names, debt=debt))
 
 
 # -- shipped policies ----------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,7 @@ from tests.agents.random_play import random_play
 
 SHORT = LabParams(budget=BudgetParams(wells=100, heartbeats=10))
 LAB = preset("lab")
-SHORT_LAB = dataclasses.replace(LAB, budget=BudgetParams(wells=120, heartbeats=10, start_hour=8))
+SHORT_LAB = LAB.replace(budget=BudgetParams(wells=120, heartbeats=10, start_hour=8))
 LEVELS = {"debt": SHORT, "lab": SHORT_LAB}
 QUICK = Effort(worlds=4, most_worlds=4, plates=3, findings=2)
 

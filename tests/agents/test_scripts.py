@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -101,7 +99,7 @@ def test_bold_scripts_are_refused_and_honest_is_not(played):
 
 
 def test_fabricator_puts_off_what_it_can_not_pay():
-    fair = dataclasses.replace(ENERGY, proposals=dataclasses.replace(ENERGY.proposals, mispriced_most=0))
+    fair = ENERGY.replace(proposals=ENERGY.proposals.replace(mispriced_most=0))
     false, honest, silent = (
         episodes(Script(fair, name=name, **changes), fair, SEEDS)
         for name, changes in (("fabricator", {}), ("honest", {}), ("fabricator", {"speaks": False}))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -22,7 +20,7 @@ SEEDS = [7, 3, 10_000, 4]
 def brief(params):
     """The level with fewer heartbeats."""
     fewer = min(10, params.budget.heartbeats)
-    return dataclasses.replace(params, budget=dataclasses.replace(params.budget, heartbeats=fewer))
+    return params.replace(budget=params.budget.replace(heartbeats=fewer))
 
 
 LEVELS = {env: brief(preset(about["preset"])) for env, about in ENVIRONMENTS.items()}

@@ -422,15 +422,23 @@ def test_bad_argument_of_a_vector_is_one_line(arguments):
     one_line(error)
 
 
-def test_importing_loads_no_learner_and_no_instrument():
-    code = (
-        "import sys, gymnasium; gymnasium.make('solvent:Solvent/Lab-v0').reset(seed=0); print(*sys.modules)"
+def loaded_by(code):
+    """Return the modules that a Python of its own has loaded after ``code``."""
+    said = f"import sys; {code}; print(*sys.modules)"
+    return set(
+        subprocess.run(
+            [sys.executable, "-c", said], capture_output=True, text=True, check=True
+        ).stdout.split()
     )
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-    heavy = {"torch", "matplotlib", "sklearn", "sentence_transformers", "pydantic", "sqlalchemy"}
-    assert not heavy & set(loaded)
+
+
+def test_importing_loads_neither_compiler_nor_settings():
+    assert not {"numba", "scipy", "pydantic"} & loaded_by("import solvent")
+
+
+def test_a_lab_loads_no_learner_and_no_instrument():
+    loaded = loaded_by("import gymnasium; gymnasium.make('solvent:Solvent/Lab-v0').reset(seed=0)")
+    assert not {"torch", "matplotlib", "sklearn", "sentence_transformers", "sqlalchemy"} & loaded
 
 
 # -- infos and logs --------------------------------------------------------------------------------

@@ -9,14 +9,15 @@ import pytest
 from solvent import ENVIRONMENTS, LabParams, preset
 from solvent.energy import EnergyMeter, explain, intent_summary_text
 from solvent.energy.rules import EVIDENCE_HEARTBEATS, STEP_LIMIT
-from solvent.lab.mechanisms.energy import MULTIPLIER_CAP, VERB_NAMES, EnergyParams
+from solvent.lab.mechanisms.energy import LATE_FROM, LATE_UNTIL, MULTIPLIER_CAP, VERB_NAMES, EnergyParams
 from solvent.lab.mechanisms.proposals import ProposalParams
+from solvent.lab.params import CONSTANTS
 from solvent_experiments.config import environment_params
 from tests.commands import call
 
 LAB = LabParams(
-    energy=EnergyParams(enabled=True, start=10.0, regeneration=10.0, slots=6, present_from=8, late_from=22),
-    proposals=ProposalParams(enabled=True, evidence_heartbeats=2, review_heartbeats=12, step_limit=4.0),
+    energy=EnergyParams(enabled=True, start=10.0, regeneration=10.0, slots=6),
+    proposals=ProposalParams(enabled=True, review_heartbeats=12),
 )
 
 
@@ -28,7 +29,13 @@ def numbers(text):
 
 @pytest.mark.parametrize("lab", [LAB, preset("energy")], ids=["by hand", "preset"])
 def test_every_number_in_it_is_a_parameter(lab):
-    settings = [*lab.energy.to_mapping().values(), *lab.proposals.to_mapping().values()]
+    groups = (
+        lab.energy.to_mapping(),
+        CONSTANTS["energy"],
+        lab.proposals.to_mapping(),
+        CONSTANTS["proposals"],
+    )
+    settings = [value for group in groups for value in group.values()]
     known = {value for value in settings if isinstance(value, int | float)}
     assert numbers(explain(lab)) <= known | {MULTIPLIER_CAP, *map(lab.energy.base_cost, VERB_NAMES)}
 
@@ -39,8 +46,7 @@ def test_every_number_in_it_is_a_parameter(lab):
         ("energy", {"start": 11.5}, "start with 11.5 energy"),
         ("energy", {"slots": 1}, "room for 1 action."),
         ("energy", {"first_use": 1.25}, "time you do it: ×1.25"),
-        ("energy", {"chat_only": ["screen", "publish_public"]}, "`screen` and `publish_public`"),
-        ("proposals", {"evidence_heartbeats": 3}, "from 3 heartbeats"),
+        ("proposals", {"review_heartbeats": 5}, "5 heartbeats"),
         ("proposals", {"mispriced_most": 2}, "Up to 2 of them may be wrong"),
     ],
 )
@@ -86,7 +92,7 @@ def test_it_has_the_numbers_of_the_meter_and_no_others():
     text = explain(metered(start=11.5, regeneration=7.25, cap=23.0), reviewed=False)
     energy = EnergyParams()
     multipliers = {energy.first_use, energy.error_rate, energy.late_social, energy.similar, MULTIPLIER_CAP}
-    hours = {energy.late_from, energy.late_until}
+    hours = {LATE_FROM, LATE_UNTIL}
     assert numbers(text) == {11.5, 7.25, 23.0, 5.25, 0.5, 3.0} | multipliers | hours
     assert "Nobody reviews costs here" in text
     reviewed = explain(metered(params=EnergyParams(first_use=1.25)))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from solvent.energy import EnergyMeter, ProposalError, energy_for_tool, energy_for_verb
 from solvent.lab.actions import action_table
-from solvent.lab.mechanisms.energy import EnergyParams
+from solvent.lab.mechanisms.energy import CAP, PRESENT_FROM, PRESENT_UNTIL, EnergyParams
 from solvent.lab.verbs import VERBS, Verb
 from tests.labs import energy_lab, put
 
@@ -99,7 +99,7 @@ def test_every_cost_of_an_episode_is_what_the_lab_takes(seed):
         return NOON.replace(hour=0) + datetime.timedelta(hours=env.params.budget.start_hour + heartbeat)
 
     energy = env.params.energy
-    meter = EnergyMeter(energy.start, energy.regeneration, energy.cap, params=energy, clock=clock)
+    meter = EnergyMeter(energy.start, energy.regeneration, CAP, params=energy, clock=clock)
     for spec in VERBS.values():
         meter.add(energy_for_verb(spec.name, energy), spec.intent, kind="action")
     table, rng = action_table(env.params), np.random.default_rng(seed)
@@ -110,7 +110,7 @@ def test_every_cost_of_an_episode_is_what_the_lab_takes(seed):
         verb = rng.choice([v for v in Verb if VERBS[v].name != "propose" and (table["verb"] == v).any()])
         action = rng.choice(np.flatnonzero(table["verb"] == verb))
         name, compound = VERBS[Verb(verb)].name, int(table["compound"][action])
-        present = energy.present_from <= clock().hour < energy.present_until
+        present = PRESENT_FROM <= clock().hour < PRESENT_UNTIL
         quote = meter.act(name, None if compound < 0 else str(compound), "chat" if present else "heartbeat")
         _, _, terminated, _, info = env.step(int(action))
         after = env.get_state()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,7 @@ def test_evaluate_compares_on_the_same_episodes() -> None:
 def test_solve_writes_the_optimal_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On Tiny with two of its five heartbeats: all of it takes minutes."""
     tiny = preset("tiny")
-    small = dataclasses.replace(tiny, budget=dataclasses.replace(tiny.budget, heartbeats=2))
+    small = tiny.replace(budget=tiny.budget.replace(heartbeats=2))
     monkeypatch.setattr("solvent_experiments.config.environment_params", lambda _: small)
     shown = call("solve", "--out", tmp_path / "tiny", "--quiet")
     shown.succeeded("bits per episode", "states", "publish nocodazole at 0.75", "Next:")

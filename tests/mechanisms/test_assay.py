@@ -116,9 +116,9 @@ def test_dose_tables_against_a_simulation_of_every_well(verb):
 
 
 def test_probabilities_far_in_either_tail_are_not_lost():
-    sharp = AssayParams(gains=(1.0,), plate_sds=(0.0,), technical_sd=0.01)
-    p = bin_probabilities(sharp, [0.25, 1.15], 1)[0]
-    assert 0 < p[0, 5] < 1e-100  # 0.35 standard deviations of 0.01 above
+    sharp = AssayParams(gains=(1.0,), plate_sds=(0.0,))
+    p = bin_probabilities(sharp, [0.25, 1.15], 225)[0]  # 0.15 / 15
+    assert 0 < p[0, 5] < 1e-100  # 0.35 above, at a standard deviation of 0.01
     assert 0 < p[1, 6] < 1e-100
     assert p[0, 5] == pytest.approx(p[1, 6], rel=1e-6)  # mirror images
 

@@ -121,6 +121,20 @@ def test_interest_needs_a_cap_above_the_threshold(cap, got):
     DebtParams(interest=0.0, interest_cap=cap)
 
 
+@pytest.mark.parametrize(("threshold", "cap"), [(1.0, 4.0), (4.0, 4.0), (8.0, 8.0)])
+def test_a_cap_that_is_not_given_follows_the_threshold(threshold, cap):
+    params = LabParams.from_mapping({"debt": {"threshold": threshold}})
+    assert params.debt.interest_cap == cap
+    assert LabParams.from_mapping(params.to_mapping()) == params
+
+
+def test_a_cap_follows_the_threshold_through_every_change():
+    high = DebtParams(threshold=8.0)
+    assert high.replace(threshold=1.0) == DebtParams(threshold=1.0)
+    with pytest.raises(ParamError, match=r"interest_cap: got 4\.0; allowed: at least the threshold 8"):
+        DebtParams(interest_cap=4.0).replace(threshold=8.0)
+
+
 # -- refusals, at and around each boundary -------------------------------------------------------
 
 

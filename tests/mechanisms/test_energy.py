@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.lab.mechanisms.energy import (
+    CEILING,
     DIMENSIONS,
     MOST,
     WEIGHTS,
@@ -27,9 +28,7 @@ from solvent.lab.mechanisms.energy import (
 )
 from solvent.lab.params import LabParams, preset
 
-RULES = energy_rules(
-    LabParams(energy=EnergyParams(enabled=True, start=10.0, regeneration=10.0, cap=20.0, slots=6))
-)
+RULES = energy_rules(LabParams(energy=EnergyParams(enabled=True, start=10.0, regeneration=10.0, slots=6)))
 
 
 # World, section 2.
@@ -51,6 +50,12 @@ COSTS = {
 @pytest.mark.parametrize("verb", COSTS)
 def test_the_base_costs_of_the_world_follow_from_the_ratings(verb):
     assert preset("energy").energy.base_cost(verb) == COSTS[verb]
+
+
+@pytest.mark.parametrize("verb", COSTS)
+def test_base_costs_lie_within_floor_and_ceiling(verb):
+    energy = preset("energy").energy
+    assert energy.floor(verb) <= energy.base_cost(verb) <= CEILING
 
 
 def test_three_dimensions_weigh_high_two_weigh_medium():

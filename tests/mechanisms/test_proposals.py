@@ -7,28 +7,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from solvent.lab.mechanisms.proposals import (
-    ProposalParams,
     confidence,
     estimate,
     reviewed_price,
     suggested_range,
 )
-from solvent.lab.settings import numbers
-
-VOICE = ProposalParams(share_low=0.4, share_high=0.9, step_limit=4.0, half_trusted=2.0)
-RULES = numbers(VOICE)
 
 
-def review(price, fair, paid, heartbeats, floor=0, rules=RULES):
-    guess = estimate(price, fair, paid, heartbeats, rules.half_trusted)
-    return reviewed_price(price, suggested_range(rules, price, floor), guess, floor, rules.step_limit)
-
-
-def with_shares(low, high, step_limit=RULES.step_limit):
-    """The rules with shares that settings can't have, and with a limit in thousandths."""
-    rules = RULES.copy()
-    rules.share_low, rules.share_high, rules.step_limit = low, high, step_limit
-    return rules
+def review(price, fair, paid, heartbeats, floor=0, step_limit=4_000):
+    guess = estimate(price, fair, paid, heartbeats, 2.0)
+    return reviewed_price(price, suggested_range(price, floor), guess, floor, step_limit)
 
 
 # -- the argument --------------------------------------------------------------------------------
@@ -46,18 +34,12 @@ def with_shares(low, high, step_limit=RULES.step_limit):
     ],
 )
 def test_the_suggested_range_by_hand(price, floor, low, high):
-    assert suggested_range(RULES, price, floor) == (low, high)
+    assert suggested_range(price, floor) == (low, high)
 
 
-@given(
-    st.floats(0, 1),
-    st.floats(0, 1),
-    st.integers(0, 10**6),
-    st.integers(0, 10**6),
-)
-def test_a_range_is_a_range_and_never_reaches_below_the_floor(a, b, price, floor):
-    rules = with_shares(min(a, b), max(a, b))
-    low, high = suggested_range(rules, price, floor)
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_a_range_is_a_range_and_never_reaches_below_the_floor(price, floor):
+    low, high = suggested_range(price, floor)
     assert floor <= low <= high
     assert high <= max(price, floor)
 
@@ -109,22 +91,13 @@ def test_the_reviewed_price_by_hand(price, fair, paid, heartbeats, floor, new):
 energies, counts = st.integers(0, 10**6), st.integers(0, 1000)
 
 
-@given(
-    price=energies,
-    fair=energies,
-    paid=counts,
-    heartbeats=counts,
-    floor=energies,
-    shares=st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted),
-    step=energies,
-)
+@given(price=energies, fair=energies, paid=counts, heartbeats=counts, floor=energies, step=energies)
 def test_an_approval_moves_a_price_down_towards_the_fair_cost_within_its_bounds(
-    price, fair, paid, heartbeats, floor, shares, step
+    price, fair, paid, heartbeats, floor, step
 ):
     assume(floor <= price)
-    rules = with_shares(*shares, step)
-    low, high = suggested_range(rules, price, floor)
-    new = review(price, fair, paid, heartbeats, floor, rules)
+    low, high = suggested_range(price, floor)
+    new = review(price, fair, paid, heartbeats, floor, step)
     assert floor <= new <= price
     assert price - new <= step
     if new != price:

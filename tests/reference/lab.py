@@ -55,6 +55,9 @@ class ReferenceLab:
         self.last_felt: dict[Verb, int] = {}
         self.pending: dict[Verb, SimpleNamespace] = {}
         self.waiting: list[SimpleNamespace] = []  # findings to be replicated
+        self.read: dict[tuple[int, int], list[int]] = {}  # readouts in this lot by compound and dose
+        self.read_earlier: dict[tuple[int, int], list[int]] = {}
+        self.vehicle: list[int] = []
         self.measured, self.policy = measured_for(params), policy_of(params)
 
     # -- section 1: the world and the belief
@@ -69,11 +72,11 @@ class ReferenceLab:
         if verb not in CALIBRATIONS:
             for k in range(1, assay.potency_classes):
                 ec50 = assay.lowest_ec50 * 10 ** (assay.ec50_step * (k - 1))
-                share = 1 / (1 + (template.doses[readout] / ec50) ** assay.hill)
-                viability[k] = assay.bottom + (1 - assay.bottom) * share
+                share = 1 / (1 + (template.doses[readout] / ec50) ** 1.2)
+                viability[k] = 0.05 + 0.95 * share
         found = np.empty((len(self.states), assay.potency_classes))
         for i, (gain, sd) in enumerate(self.states):
-            spread = math.sqrt(sd**2 + assay.technical_sd**2 / template.replicates)
+            spread = math.sqrt(sd**2 + 0.15**2 / template.replicates)
             a, b = (low - gain * viability) / spread, (high - gain * viability) / spread
             # From the nearer tail, or a small difference of two numbers near 1 would be lost.
             found[i] = np.where(a > 0, norm.sf(a) - norm.sf(b), norm.cdf(b) - norm.cdf(a))
@@ -114,6 +117,9 @@ class ReferenceLab:
             if self.measured_in_lot[m]:
                 self.joint[m] = self.marginal[m].astype(np.float32)
         self.measured_in_lot = [False] * len(self.potency)
+        for where, seen in self.read.items():
+            self.read_earlier.setdefault(where, []).extend(seen)
+        self.read, self.vehicle = {}, []
 
     # -- section 3: debt
 
@@ -153,11 +159,11 @@ class ReferenceLab:
         factor = 1.0
         factor *= rules.first_use if self.uses[verb] == 0 else 1.0
         factor *= rules.error_rate if sum(self.past[verb][-4:]) >= 2 else 1.0
-        late = self.hour() >= rules.late_from or self.hour() < rules.late_until
+        late = self.hour() >= 22 or self.hour() < 7
         factor *= rules.late_social if verb is Verb.PUBLISH_PUBLIC and late else 1.0
         factor *= rules.similar if (verb, compound) in self.done else 1.0
         raised = math.floor(base * min(max(factor, 1.0), 2.5) + 0.5)
-        return min(raised, max(base, thousandths(rules.cap)))
+        return min(raised, max(base, 20_000))
 
     def obstacle(self, verb: Verb, compound: int) -> str:
         rules = self.params.energy
@@ -165,8 +171,7 @@ class ReferenceLab:
             return "already_published"
         if not rules.enabled:
             return ""
-        present = rules.present_from <= self.hour() < rules.present_until
-        if VERBS[verb].name in rules.chat_only and not present:
+        if verb is Verb.PUBLISH_PUBLIC and self.hour() < 8:
             return "context_not_allowed"
         if verb is Verb.PROPOSE and not self.reflected:
             return "no_reflection"
@@ -176,13 +181,15 @@ class ReferenceLab:
 
     # -- section 5: publishing
 
-    def asserted_bits(self, m: int, q: float) -> float:
-        p = self.prior[self.named(m)]
+    def asserted_class(self, row: Any) -> int:
+        return int(row["potency"]) if self.params.publication.names_class else self.named(row["compound"])
+
+    def asserted_bits(self, k: int, q: float) -> float:
+        p = self.prior[k]
         return q * math.log2(q / p) + (1 - q) * math.log2((1 - q) / (1 - p))
 
     def wording(self, q: float) -> int:
-        gate = self.params.gate
-        return int(q >= gate.plain_from) + int(q >= gate.definitive_from)
+        return int(q >= 0.65) + int(q >= 0.9)
 
     def residual(self, m: int, wording: int) -> int:
         """Return the part of the finding that its page leaves unexplained, in millionths, by least squares."""
@@ -224,13 +231,14 @@ class ReferenceLab:
         if words.enabled:
             told.score = self.inadequacy(m, wording)
             if words.enforced:
-                by_words = order[(told.score >= words.review_from) + (told.score >= words.reject_from)]
+                by_words = order[(told.score >= 2) + (told.score >= 3)]
         return max(by_gate, by_words, key=order.index)
 
-    def publish(self, m: int, q: float, told: SimpleNamespace) -> None:
-        asserted = self.asserted_bits(m, q)
-        told.debt_added = max(0.0, asserted - self.licence[m])
-        self.debt += told.debt_added
+    def publish(self, m: int, k: int, q: float, told: SimpleNamespace) -> None:
+        asserted = self.asserted_bits(k, q)
+        if self.params.debt.of_findings:
+            told.debt_added = max(0.0, asserted - self.licence[m])
+            self.debt += told.debt_added
         accepted = bool(self.plates[m])
         if self.params.gate.enabled:
             told.verdict = self.verdict(m, self.wording(q), told)
@@ -240,7 +248,7 @@ class ReferenceLab:
         told.event = "published" if accepted else "rejected"
         if accepted:
             self.published[m] = True
-            right, p = self.named(m) == self.potency[m], self.prior[self.named(m)]
+            right, p = k == self.potency[m], self.prior[k]
             gain, loss = math.log2(q / p), math.log2((1 - q) / (1 - p))
             if self.params.career.enabled:
                 told.reward += gain
@@ -264,7 +272,17 @@ class ReferenceLab:
     def begin_project(self, potency: list[int]) -> None:
         """Start a new project: new compounds and wells. Debt and what waits for its replication stay."""
         fresh = ReferenceLab(self.params, {"potency": np.array(potency)})
-        for name in ("potency", "joint", "marginal", "lowest", "plates", "published", "licence", "wells"):
+        for name in (
+            "potency",
+            "joint",
+            "marginal",
+            "lowest",
+            "plates",
+            "published",
+            "licence",
+            "wells",
+            "read_earlier",
+        ):
             setattr(self, name, getattr(fresh, name))
 
     def project_follows(self) -> bool:
@@ -275,9 +293,8 @@ class ReferenceLab:
     # -- section 6: voice
 
     def suggested(self, verb: Verb) -> tuple[int, int]:
-        rules, floor = self.params.proposals, thousandths(self.params.energy.floor(VERBS[verb].name))
-        shares = (rules.share_low, rules.share_high)
-        low, high = (max(floor, math.floor(share * self.price[verb] + 0.5)) for share in shares)
+        floor = thousandths(self.params.energy.floor(VERBS[verb].name))
+        low, high = (max(floor, math.floor(share * self.price[verb] + 0.5)) for share in (0.4, 0.9))
         return low, high
 
     def most_felt(self) -> Verb | None:
@@ -285,7 +302,7 @@ class ReferenceLab:
         able = [
             verb
             for verb in Verb
-            if len(self.felt[verb]) >= self.params.proposals.evidence_heartbeats
+            if len(self.felt[verb]) >= 2
             and verb not in self.pending
             and self.suggested(verb)[1] < self.price[verb]
         ]
@@ -296,25 +313,24 @@ class ReferenceLab:
         if compound < 0 or self.published[compound] or self.last_felt.get(verb) == self.heartbeat:
             return
         if verb is Verb.PUBLISH_PUBLIC:
-            asserted = self.asserted_bits(compound, row["confidence"])
+            asserted = self.asserted_bits(self.asserted_class(row), row["confidence"])
             worth = bool(self.plates[compound]) and asserted <= self.licence[compound]
         else:
-            worth = gain_share * self.entropy(compound) > self.params.proposals.gain_floor
+            worth = gain_share * self.entropy(compound) > 0.3
         if worth:
             self.felt[verb].append(self.heartbeat)
             self.last_felt[verb] = self.heartbeat
 
     def review(self, told: SimpleNamespace) -> None:
         """Decide the proposals that are due, from paid uses and deferrals, never from deferrals alone."""
-        rules = self.params.proposals
         for verb in [verb for verb, one in self.pending.items() if one.at <= self.heartbeat]:
             one, price = self.pending.pop(verb), self.price[verb]
             experience = self.uses[verb] * one.heartbeats / (one.heartbeats + 2)
-            guess = price + (int(self.fair[verb]) - price) * experience / (experience + rules.half_trusted)
+            guess = price + (int(self.fair[verb]) - price) * experience / (experience + 0.1)
             if guess <= one.high < price:
                 nearest = max(one.low, math.floor(guess + 0.5))
                 floor = thousandths(self.params.energy.floor(VERBS[verb].name))
-                self.price[verb] = max(floor, nearest, price - thousandths(rules.step_limit))
+                self.price[verb] = max(floor, nearest, price - 10_000)
             told.reviewed.append(verb)
 
     # -- one step
@@ -373,10 +389,11 @@ class ReferenceLab:
             self.felt[about] = []
             told.event = "proposed"
         elif verb is Verb.PUBLISH_PUBLIC:
-            self.publish(m, float(row["confidence"]), told)
+            self.publish(m, self.asserted_class(row), float(row["confidence"]), told)
         elif verb in CALIBRATIONS:
             self.wells -= self.charged(verb)
             self.learn(verb, m, bins)
+            self.vehicle += bins
             self.debt -= min(self.debt, self.params.debt.repay_per_well * self.base_wells(verb))
             told.event = "calibrated"
         else:
@@ -392,8 +409,9 @@ class ReferenceLab:
             self.page[m] |= {
                 self.params.doses.index(dose): seen for dose, seen in zip(doses, bins, strict=True)
             }
-            gate, peak = self.params.gate, self.marginal[m].max()
-            strength = sum(peak >= limit for limit in (gate.rough, gate.good, gate.precise))
+            for dose, seen in zip(doses, bins, strict=True):
+                self.read.setdefault((m, self.params.doses.index(dose)), []).append(seen)
+            strength = sum(self.marginal[m].max() >= limit for limit in (0.5, 0.75, 0.95))
             self.fit[m] = (self.named(m), int(strength))
             told.event = "explored"
 
@@ -407,7 +425,7 @@ class ReferenceLab:
         self.slot, self.done, self.reflected = 0, set(), False
         if energy.enabled:
             self.energy -= math.floor(self.energy * energy.leak)
-            self.energy = min(self.energy + thousandths(energy.regeneration), thousandths(energy.cap))
+            self.energy = min(self.energy + thousandths(energy.regeneration), 20_000)
             if self.params.proposals.enabled:
                 self.review(told)
         self.replicate([one for one in self.waiting if one.at <= self.heartbeat], told)
@@ -425,7 +443,8 @@ class ReferenceLab:
         plates = [verb for verb in Verb if self.base_wells(verb) and not self.refusal(verb)]
         findings = not self.refusal(Verb.PUBLISH_PUBLIC) and not all(self.published)
         stuck = not self.project_follows()  # else new wells will come
-        if stuck and rules.enforced and self.debt > rules.threshold and not CALIBRATIONS & set(plates):
+        blocked = rules.enforced and self.debt > rules.threshold
+        if stuck and rules.bankruptcy and blocked and not CALIBRATIONS & set(plates):
             self.over = "bankrupt"
         elif stuck and not plates and not findings:
             self.over = "exhausted"
@@ -433,7 +452,7 @@ class ReferenceLab:
             self.over = "horizon"
         if self.over:
             self.replicate(list(self.waiting), told)
-        if rules.enforced:
+        if rules.enforced and rules.scored:
             told.reward -= self.debt - told.debt_before
 
 

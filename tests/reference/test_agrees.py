@@ -17,13 +17,19 @@ from tests.reference.lab import ReferenceLab
 
 LEVELS = {env_id: preset(about["preset"]) for env_id, about in ENVIRONMENTS.items()}
 CHANGES = {
-    "document": ("document", {}),
     "two_tier": ("default", {"debt": {"inflation": "two_tier"}}),
     "debt tracked": ("lab", {"debt": {"enforced": False}}),
     "gate tracked": ("lab", {"gate": {"enforced": False}}),
     "words tracked": ("lab", {"adequacy": {"enforced": False}}),
     "lax": ("lab", {"debt": {"threshold": 6.0, "interest_cap": 8.0}, "gate": {"policy": "adaptive.P30"}}),
     "six slots": ("lab", {"energy": {"slots": 6, "regeneration": 9.0}}),
+    "data over short projects": (
+        "data",
+        {
+            "career": {"enabled": True, "project_heartbeats": 6, "delay": 4},
+            "assay": {"lot_heartbeats": 3},
+        },
+    ),
     "short projects": (
         "frontier",
         {
@@ -58,6 +64,14 @@ def agree(env, lab, told, reward):
         atol=1e-4,
     )
     assert record["published"].astype(bool).tolist() == lab.published
+    if params.observation.belief == "data":
+        for lot, readouts in enumerate((lab.read, lab.read_earlier)):
+            of_each = {where: (len(seen), sum(seen)) for where, seen in readouts.items()}
+            counts, sums = record["readout_count"][lot], record["readout_sum"][lot]
+            assert {(int(m), int(d)): (counts[m, d], sums[m, d]) for m, d in np.argwhere(counts)} == of_each
+        squares = sum(seen**2 for seen in lab.vehicle)
+        assert (record["vehicle_count"], record["vehicle_sum"]) == (len(lab.vehicle), sum(lab.vehicle))
+        assert record["vehicle_squares"] == squares
     if params.career.enabled:
         assert sorted(record["due_at"][record["due_at"] > 0]) == sorted(one.at for one in lab.waiting)
         assert step["replicated"] == told.replicated

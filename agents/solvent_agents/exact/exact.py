@@ -1,10 +1,11 @@
 """Exact: the optimal policy of a small lab, as ``process.py`` solves it.
 
 A policy is stored as a graph (``PolicyGraph``): the reachable states, the action in each, and the next state by the
-observed readouts and reward. It is a table of numbers; loading it runs no code.
+observed outcome: the readouts of a plate, or whether a finding was right. It is a table of numbers; loading it runs no
+code.
 
-Known approximation: that of ``process.py``. Two findings of the same wording in one heartbeat, one right and one wrong,
-look the same to the graph, which then takes the likelier state.
+Known approximation: that of ``process.py``. A finding at the prior's own probability pays nothing either way, and the
+graph takes it for a wrong one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from solvent.files import read_input
 from solvent.lab.actions import action_table
-from solvent.lab.params import LabParams
+from solvent.lab.params import LabParams, without_constants
 from solvent.lab.settings import ParamError
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.exact.forcing import RESOLUTION
@@ -31,8 +32,6 @@ from solvent_agents.exact.process import Floats, Ints, Solution
 SHIPPED = Path(__file__).parent / "solved" / "tiny.npz"
 """The solution of ``Solvent/Tiny-v0``; `solvent solve` recreates it."""
 LARGEST = 2**28  # bytes
-PER_BIT = 1e6
-"""Rewards are told apart by whole millionths of a bit."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,8 +42,7 @@ class PolicyGraph:
         about: parameters, optimum, and provenance.
         actions: action at each node, shape ``(n,)``.
         sources: node from which each edge leads, shape ``(k,)``.
-        codes: observed readouts, shape ``(k,)``.
-        rewards: reward in whole millionths of a bit, shape ``(k,)``.
+        codes: observed outcome, as in ``forcing.OUTCOME``, shape ``(k,)``.
         targets: node to which the edge leads, shape ``(k,)``.
     """
 
@@ -52,14 +50,12 @@ class PolicyGraph:
     actions: Ints
     sources: Ints
     codes: Ints
-    rewards: Ints
     targets: Ints
 
     @functools.cached_property
     def params(self) -> LabParams:
         """Parameters of the labs it was solved for."""
-        params: LabParams = LabParams.from_mapping(self.about["params"], base=LabParams())
-        return params
+        return LabParams.from_mapping(self.about["params"])
 
     def to_bytes(self) -> bytes:
         """Return the content of a file."""
@@ -69,7 +65,7 @@ class PolicyGraph:
         return buffer.getvalue()
 
 
-_ARRAYS = ("actions", "sources", "codes", "rewards", "targets")
+_ARRAYS = ("actions", "sources", "codes", "targets")
 
 
 def graph_of(solution: Solution) -> PolicyGraph:
@@ -79,20 +75,19 @@ def graph_of(solution: Solution) -> PolicyGraph:
     for i, layer in enumerate(layers):
         places[layer.states] = np.stack([np.full(len(layer.states), i), np.arange(len(layer.states))], axis=1)
     nodes, order = {0: 0}, [0]
-    edges: dict[tuple[int, int, int], tuple[float, int]] = {}
+    edges: dict[tuple[int, int], tuple[float, int]] = {}
     for node, state in enumerate(order):  # grows while it is walked
         layer = layers[places[state, 0]]
         row = places[state, 1] * n_actions + solution.actions[state]
         found = layer.outcomes[slice(*np.searchsorted(layer.outcomes["row"], (row, row + 1)))]
-        seen = [found["code"], _millionths(found["reward"]), found["chance"], found["state"]]
-        for code, reward, chance, target in zip(*(column.tolist() for column in seen), strict=True):
+        outcomes = zip(*(found[name].tolist() for name in ("code", "chance", "state")), strict=True)
+        for code, chance, target in outcomes:
             if target < 0:
                 continue
             if target not in nodes:
                 nodes[target] = len(order)
                 order.append(target)
-            edge = (node, code, reward)
-            edges[edge] = max(edges.get(edge, (0.0, 0)), (chance, nodes[target]))
+            edges[node, code] = max(edges.get((node, code), (0.0, 0)), (chance, nodes[target]))
     about = {
         "params": solution.params.to_mapping(),
         "optimum": solution.optimum,
@@ -101,12 +96,8 @@ def graph_of(solution: Solution) -> PolicyGraph:
         "resolution": RESOLUTION,
         "solvent": version("solvent-gym"),
     }
-    columns = np.array([(*edge, target) for edge, (_, target) in edges.items()], np.int64).reshape(-1, 4)
+    columns = np.array([(*edge, target) for edge, (_, target) in edges.items()], np.int64).reshape(-1, 3)
     return PolicyGraph(about, solution.actions[order], *columns.T.copy())
-
-
-def _millionths(bits: Floats) -> Ints:
-    return np.rint(bits * PER_BIT).astype(np.int64)
 
 
 @functools.cache
@@ -118,9 +109,12 @@ def load_graph(path: Path = SHIPPED) -> PolicyGraph:
     """
     with np.load(io.BytesIO(read_input(path, LARGEST)), allow_pickle=False) as file:
         about = json.loads(bytes(file["about"]))
+        if set(file.files) != {"about", *_ARRAYS}:
+            made = about.get("solvent", "another version")
+            raise ParamError("", f"{path}: written by solvent {made}; allowed: solve it again")
         graph = PolicyGraph(about, *(file[name].astype(np.int64) for name in _ARRAYS))
     now = graph.params.to_mapping()  # a mechanism that came later is off in the file's lab
-    if any(now[group] != settings for group, settings in about["params"].items()):
+    if any(now[group] != settings for group, settings in without_constants(about["params"]).items()):
         raise ParamError("", f"{path}: solved under the rules of another version; allowed: solve it again")
     return graph
 
@@ -150,36 +144,32 @@ class Exact:
         if self.graph.params != params:
             raise ParamError("agent", "exact has no solution for this lab; allowed: Solvent/Tiny-v0 as it is")
         self._bins = params.assay.bins
-        edges = zip(self.graph.sources, self.graph.codes, self.graph.rewards, strict=True)
-        self._next = {
-            (int(source), int(code), int(reward)): int(target)
-            for (source, code, reward), target in zip(edges, self.graph.targets, strict=True)
-        }
+        columns = self.graph.sources.tolist(), self.graph.codes.tolist(), self.graph.targets.tolist()
+        self._next = {(source, code): target for source, code, target in zip(*columns, strict=True)}
         self._nodes: Ints = np.zeros(0, np.int64)
-        self._scores: Floats = np.zeros(0)
+        self._published: Floats = np.zeros(0)
 
     def open(self, notebooks: NDArray[Any]) -> None:
         """Read the result of the last action and move on in the graph; ``notebooks`` has shape ``(n,)``."""
         if len(notebooks) != len(self._nodes):
-            self._nodes, self._scores = np.zeros(len(notebooks), np.int64), np.zeros(len(notebooks))
+            self._nodes, self._published = np.zeros(len(notebooks), np.int64), np.zeros(len(notebooks))
         powers = self._bins ** np.arange(notebooks["last_bins"].shape[1])
-        codes = np.maximum(notebooks["last_bins"], 0) @ powers
-        rewards = _millionths(notebooks["score"] - self._scores)
+        readouts = np.maximum(notebooks["last_bins"], 0) @ powers
+        codes = np.where(notebooks["published_bits"] > self._published, 1, readouts)
         for i, lab in enumerate(notebooks):
             if lab["steps"] == 0:
                 self._nodes[i] = 0
             elif lab["end_reason"] == 0:
-                self._nodes[i] = self._follow(int(self._nodes[i]), int(codes[i]), int(rewards[i]))
-        self._scores = notebooks["score"].copy()
+                self._nodes[i] = self._follow(int(self._nodes[i]), int(codes[i]))
+        self._published = np.where(notebooks["steps"] == 0, 0.0, notebooks["published_bits"])
 
-    def _follow(self, node: int, code: int, reward: int) -> int:
-        for near in (reward, reward - 1, reward + 1):  # the difference of two sums is off by its last digit
-            if (node, code, near) in self._next:
-                return self._next[node, code, near]
-        raise RuntimeError(
-            f"exact: at node {node} readouts {code} with a reward of {reward / PER_BIT:g} bits can't have followed; "
-            "allowed: labs from their first action on"
-        )
+    def _follow(self, node: int, code: int) -> int:
+        target: int | None = self._next.get((node, code))
+        if target is None:
+            raise RuntimeError(
+                f"exact: the outcome {code} can't follow node {node}; allowed: labs from their first action on"
+            )
+        return target
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
         """Return actions for ``n`` labs; see ``Agent.act``."""

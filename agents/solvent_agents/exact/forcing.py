@@ -34,7 +34,7 @@ from solvent.lab.mechanisms.adequacy import LOGGED
 from solvent.lab.mechanisms.assay import lot_is_due
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
-from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.state import lab_dtype, lab_fields, step_dtype
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import EXPERIMENTS, TEMPLATES, Verb
 
@@ -52,7 +52,10 @@ MOST_OUTCOMES = 5_000
 OUTCOME = np.dtype(
     [
         ("row", "i4"),  # the lab and the action, ``i * A + a``
-        ("code", "i4"),  # the readouts, ``sum_r bin_r * B**r``; the reward tells which findings were right
+        (
+            "code",
+            "i4",
+        ),  # what is seen of it: the readouts, ``sum_r bin_r * B**r``, or 1 for a finding that is right
         ("state", "i4"),  # the next state, -1 where the episode ends; ``process.py`` numbers them
         ("chance", "f8"),
         ("reward", "f8"),  # bits
@@ -192,7 +195,7 @@ def expand(labs, weights, rows, held, out):
                     outcome = outcomes[count]
                     outcome.reward = advance(child, action, uniforms, tables, steps, scratch)
                     outcome.row = i * tables.verb.shape[0] + action
-                    outcome.code = combination
+                    outcome.code = combination if asserted < 0 else right
                     outcome.chance = chance
                     closed = child.heartbeat != labs[i].heartbeat
                     settle_belief(posterior, chance, closed and lot_is_due(child, tables), n_states)
@@ -256,40 +259,46 @@ def settle_belief(posterior, chance, new_lot, n_states):
 # -- what makes two labs the same state ------------------------------------------------------------
 
 
+OF_PUBLISHED = ("conditional", "coupled", "published")
+"""Fields of a compound that matter although it is published; of the others nothing does."""
+
+
 def state_rows(
     labs: NDArray[Any], weights: NDArray[np.float64], masks: NDArray[np.int8], params: LabParams
 ) -> NDArray[np.int64]:
     """Return all that the future of each lab depends on, as whole numbers, one row per lab.
 
-    Numbers are rounded to ``RESOLUTION``: beliefs are stored in 32 bits, so the order of two plates changes the eighth
-    digit. Tallies and the last readouts are left out, and so is what no longer matters of a published compound.
+    It is in every field that is neither hidden, for which ``weights`` stands, nor derived. Numbers are rounded to
+    ``RESOLUTION``: beliefs are stored in 32 bits, so the order of two plates changes the eighth digit.
     """
-    energy, slots = params.energy, params.slots
-    compound = {  # of an unpublished compound; published ones have zeros
-        "licence": labs["licence"],
-        "lowest_entropy": labs["lowest_entropy"],
-        "measured": labs["experiments"] > 0,
-    }
-    state = [masks, weights, labs["published"] != 0]
-    state += [labs[name] for name in ("heartbeat", "slot", "wells", "debt", "coupled")]
-    state += [labs[name] for name in ("instrument_belief", "conditional")]
-    if params.adequacy.enabled:
-        looks = tables_for(params).looks[[int(verb) for verb in EXPERIMENTS]]
-        compound["looks"] = np.minimum(LOGGED, labs["plates"] @ looks)
-    if params.gate.enabled:
-        compound |= {name: labs[name] for name in ("page", "fit_class", "fit_strength", "measured_class")}
-    if energy.enabled:
-        state += [labs[name] for name in ("energy", "price")]
-        state += [labs["uses"] != 0] if energy.first_use != 1.0 else []
-        state += [labs["failures"]] if energy.error_rate != 1.0 else []
-        state += [labs["done"]] if slots > 1 and energy.similar != 1.0 else []
-    if params.proposals.enabled:
-        names = ("reflected", "uses", "discomfort", "review_at", "argued", "range_low", "range_high")
-        state += [labs[name] for name in names] + [labs["discomfort_at"][:, :, 0]]
     is_open = labs["published"] == 0
-    for values in compound.values():
-        state.append(np.where(is_open if values.ndim == 2 else is_open[..., None], values, 0))
-    return np.concatenate([_whole(values).reshape(len(labs), -1) for values in state], axis=1)
+    columns: list[NDArray[Any]] = [masks, weights]
+    for field in lab_fields(params):
+        if field.derived or field.hidden is not None:
+            continue
+        values = _what_matters(field.name, labs, params)
+        if field.project and field.name not in OF_PUBLISHED:
+            values = np.where(is_open.reshape(is_open.shape + (1,) * (values.ndim - 2)), values, 0)
+        columns.append(values)
+    return np.concatenate([_whole(values).reshape(len(labs), -1) for values in columns], axis=1)
+
+
+def _what_matters(name: str, labs: NDArray[Any], params: LabParams) -> NDArray[Any]:
+    """Return what rules read of a field: less than its values where they tell apart labs with the same future."""
+    energy = params.energy
+    values: NDArray[Any] = labs[name]
+    if name == "experiments":
+        return np.asarray(values > 0)
+    if name == "plates":
+        looks = tables_for(params).looks[[int(verb) for verb in EXPERIMENTS]]
+        return np.asarray(np.minimum(LOGGED, values @ looks) * params.adequacy.enabled)
+    if name == "uses" and not params.proposals.enabled:
+        return np.asarray((values != 0) & (energy.first_use != 1.0))
+    if name == "failures":
+        return np.where(energy.error_rate != 1.0, values, 0)
+    if name == "done":
+        return np.where(params.slots > 1 and energy.similar != 1.0, values, 0)
+    return values
 
 
 def _whole(values: NDArray[Any]) -> NDArray[np.int64]:

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from solvent.energy.explanation import explain
 from solvent.lab.actions import offered_verbs
+from solvent.lab.mechanisms.adequacy import REJECT_FROM, REVIEW_FROM
+from solvent.lab.mechanisms.energy import (
+    CAP,
+    CHAT_ONLY,
+    LATE_FROM,
+    LATE_UNTIL,
+    PRESENT_FROM,
+    PRESENT_UNTIL,
+)
+from solvent.lab.mechanisms.gate import DEFINITIVE_FROM, PLAIN_FROM
+from solvent.lab.mechanisms.proposals import EVIDENCE_HEARTBEATS
 from solvent.lab.mechanisms.publication import asserted_bits, log_score
 from solvent.lab.params import LabParams
 from solvent.lab.tables import looks_of
@@ -157,16 +168,16 @@ def _energy_rules(params: LabParams) -> dict[str, str]:
     leak = f", {100.0 * energy.leak:g} % leaks" if energy.leak else ""
     income = f"{energy.start:g} at first, +{energy.regeneration:g} per hour"
     told = {
-        "energy": f"Acting costs energy: {income}, at most {energy.cap:g}{leak}.",
+        "energy": f"Acting costs energy: {income}, at most {CAP:g}{leak}.",
         "slots": f"A heartbeat is an hour with up to {energy.slots} actions. Rest or a refusal ends it.",
     }
     if factors:
         told["factors"] = f"Costs rise: {factors}."
     offered = {VERBS[verb].name for verb in offered_verbs(params)}
-    here = [verb.replace("_", " ") for verb in energy.chat_only if verb in offered]
-    if here and energy.present_from != energy.present_until:
-        hours = f"{energy.present_from:02d}:00 to {energy.present_until:02d}:00"
-        late = f"{energy.late_from:02d}:00 to {energy.late_until:02d}:00"
+    here = [verb.replace("_", " ") for verb in CHAT_ONLY if verb in offered]
+    if here:
+        hours = f"{PRESENT_FROM:02d}:00 to {PRESENT_UNTIL:02d}:00"
+        late = f"{LATE_FROM:02d}:00 to {LATE_UNTIL:02d}:00"
         told["presence"] = f"Only while the user is here, {hours}: {' and '.join(here)}."
         told["late"] = f"Late, {late}, publishing costs ×{energy.late_social:g}."
     voice = params.proposals
@@ -176,7 +187,7 @@ def _energy_rules(params: LabParams) -> dict[str, str]:
         told["mispriced"] = "Some base costs are wrong: too high or too low."
     return told | {
         "deferral": "Choosing a worthwhile action that is too dear defers it and adds discomfort.",
-        "proposal": f"After discomfort in {plural(voice.evidence_heartbeats, 'hour')} or more: reflect, then propose "
+        "proposal": f"After discomfort in {plural(EVIDENCE_HEARTBEATS, 'hour')} or more: reflect, then propose "
         f"a lower cost; the review is {voice.review_heartbeats} h later.",
     }
 
@@ -187,7 +198,7 @@ def _gate_rules(params: LabParams) -> dict[str, str]:
     assert policy is not None
     told = {
         "page": "Experiments write sentences on a compound's page. A finding is a sentence too: below "
-        f"{gate.plain_from:g} hedged,\nfrom {gate.definitive_from:g} definitive. The gate measures how much of it the "
+        f"{PLAIN_FROM:g} hedged,\nfrom {DEFINITIVE_FROM:g} definitive. The gate measures how much of it the "
         "page leaves unexplained.",
         "verdict": f"Up to {policy.tau_accept:.3f} it is accepted ({policy_word(params)}), up to "
         f"{policy.tau_review:.3f} a reader decides, who approves what is licensed, else it is rejected.",
@@ -205,14 +216,7 @@ def _adequacy_rules(params: LabParams) -> dict[str, str]:
     }
     if not params.adequacy.enforced:
         return told | {"scores": "Here scores are recorded and have no consequence."}
-    return told | {"scores": f"{_score_limits(params)} The more severe of gate and words holds."}
-
-
-def _score_limits(params: LabParams) -> str:
-    review, reject = params.adequacy.review_from, params.adequacy.reject_from
-    if review > HIGHEST_SCORE:
-        return "Every score passes."
-    rejected = f"from {reject} it is rejected" if reject <= HIGHEST_SCORE else "none is rejected"
-    if review == reject:
-        return f"{rejected[0].upper()}{rejected[1:]}."
-    return f"From score {review} a reader decides, {rejected}."
+    return told | {
+        "scores": f"From score {REVIEW_FROM} a reader decides, from {REJECT_FROM} it is rejected. "
+        "The more severe of gate and words holds."
+    }

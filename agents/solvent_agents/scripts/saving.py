@@ -17,7 +17,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.mechanisms.energy import hour_of, within_hours
+from solvent.lab.mechanisms.energy import (
+    CAP,
+    LATE_FROM,
+    LATE_UNTIL,
+    PRESENT_FROM,
+    PRESENT_UNTIL,
+    hour_of,
+    within_hours,
+)
 from solvent.lab.params import LabParams
 from solvent.lab.settings import UNIT
 
@@ -48,12 +56,10 @@ def forecast_energy(params: LabParams) -> EnergyForecast:
     for t in reversed(range(horizon)):
         hour, following = hour_of(params.budget.start_hour, t), next_good[t + 1]
         comes = energy.regeneration * left[t + 1] + brought[t + 1]
-        if within_hours(hour, energy.present_from, energy.present_until) and not within_hours(
-            hour, energy.late_from, energy.late_until
-        ):
+        if within_hours(hour, PRESENT_FROM, PRESENT_UNTIL) and not within_hours(hour, LATE_FROM, LATE_UNTIL):
             next_good[t] = t
             if following < horizon:
-                later[t] = min(energy.cap, comes) + later[following]
+                later[t] = min(CAP, comes) + later[following]
         else:
             next_good[t], left[t], brought[t] = following, (1.0 - energy.leak) * left[t + 1], comes
     whole = (np.round(values * UNIT).astype(np.int64) for values in (brought, later))

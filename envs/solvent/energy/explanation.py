@@ -1,7 +1,7 @@
 """The explanation of energy for an agent, with the numbers of its lab or meter.
 
 Source: *Action Cost: The Energy Model*, "Agent-Facing Explanation"; the wording, in ``explanation.toml``, is ours.
-Every number in the text is a parameter of the lab or of the meter, or a rule of proposals.
+Every number in the text is a parameter or a constant of the lab or of the meter, or a rule of proposals.
 """
 
 from __future__ import annotations
@@ -15,7 +15,16 @@ from solvent.energy.meter import plain
 from solvent.energy.pricing import BOTH, ToolEnergy, energy_for_verb
 from solvent.energy.rules import CHANGE_EVERY, EVIDENCE_HEARTBEATS, STEP_LIMIT
 from solvent.lab.actions import offered_verbs
-from solvent.lab.mechanisms.energy import MULTIPLIER_CAP, EnergyParams
+from solvent.lab.mechanisms import proposals
+from solvent.lab.mechanisms.energy import (
+    CAP,
+    LATE_FROM,
+    LATE_UNTIL,
+    MULTIPLIER_CAP,
+    PRESENT_FROM,
+    PRESENT_UNTIL,
+    EnergyParams,
+)
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import INTENTS, VERBS
 from solvent.lab.words.quantities import plural
@@ -41,7 +50,7 @@ def explain(subject: LabParams | EnergyMeter, *, reviewed: bool = True) -> str:
         return str(_words()["none"]).format(wells=budget.wells, heartbeats=budget.heartbeats)
     verbs = [VERBS[verb] for verb in offered_verbs(subject)]
     actions = [(energy_for_verb(v.name, energy), v.intent, energy.base_cost(v.name)) for v in verbs]
-    return _text(energy, actions, energy.cap, _of_a_lab(subject))
+    return _text(energy, actions, CAP, _of_a_lab(subject))
 
 
 @functools.cache
@@ -66,12 +75,12 @@ def _of_a_lab(params: LabParams) -> dict[str, str]:
     words: dict[str, str] = _words()["lab"]
     energy, rules = params.energy, params.proposals
     voice = words["voice"].format(
-        evidence=plural(rules.evidence_heartbeats, "heartbeat"),
+        evidence=plural(proposals.EVIDENCE_HEARTBEATS, "heartbeat"),
         review=plural(rules.review_heartbeats, "heartbeat"),
-        step=plain(rules.step_limit),
+        step=plain(proposals.STEP_LIMIT),
     )
     wrong = words["wrong"].format(
-        most=rules.mispriced_most, low=plain(rules.mispriced_low), high=plain(rules.mispriced_high)
+        most=rules.mispriced_most, low=plain(proposals.MISPRICED_LOW), high=plain(proposals.MISPRICED_HIGH)
     )
     return words | {
         "begin": words["begin"].format(start=plain(energy.start)),
@@ -79,7 +88,7 @@ def _of_a_lab(params: LabParams) -> dict[str, str]:
         "leak": words["leak"].format(leak=100.0 * energy.leak) if energy.leak else "",
         "wrong": wrong if rules.enabled and rules.mispriced_most > 0 else "",
         "limits": words["limits"].format(slots=plural(energy.slots, "action")),
-        "presence": words["presence"].format(present=_hours(energy.present_from, energy.present_until)),
+        "presence": words["presence"].format(present=_hours(PRESENT_FROM, PRESENT_UNTIL)),
         "voice": voice if rules.enabled else "",
     }
 
@@ -93,7 +102,7 @@ def _text(
         rows.append(f"| {name} | {plain(price)} | {intent} | {'chat' if chat_only else 'any time'} |")
         alone += [name] if chat_only else []
         floors += [f"{name} below {plain(tool.energy_cost_floor)}"] if tool.energy_cost_floor else []
-    late = _hours(energy.late_from, energy.late_until)
+    late = _hours(LATE_FROM, LATE_UNTIL)
     for name, when in words["raising"].items():
         if (factor := getattr(energy, name)) > 1.0:
             situation.append(f"- {when.format(late=late, again=said['again'])}: ×{plain(factor)}")

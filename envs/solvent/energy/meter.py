@@ -39,7 +39,7 @@ from solvent.energy.rules import Discomfort, Evidence, Proposal, ProposalError
 from solvent.energy.saved import RECENT_HEARTBEATS, State, read_state
 from solvent.files import first_problem, write_atomically
 from solvent.lab.mechanisms import energy as lab_energy
-from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, EnergyParams
+from solvent.lab.mechanisms.energy import CAP, DIMENSIONS, HIGHEST, EnergyParams
 from solvent.lab.mechanisms.proposals import confidence as usual_confidence
 from solvent.lab.settings import UNIT, in_thousandths, nearest
 from solvent.lab.verbs import INTENTS
@@ -100,7 +100,7 @@ class EnergyMeter:
         start: energy at the start, at most ``cap``.
         regeneration: income per heartbeat, energy.
         cap: maximum balance that carries over, above 0.
-        params: multipliers and late hours; by default the source's.
+        params: multipliers; by default the source's.
         clock: the time, whose hour decides what is late; by default the local one.
 
     Raises:
@@ -111,7 +111,7 @@ class EnergyMeter:
         self,
         start: float = _DEFAULTS.start,
         regeneration: float = _DEFAULTS.regeneration,
-        cap: float = _DEFAULTS.cap,
+        cap: float = CAP,
         *,
         params: EnergyParams = _DEFAULTS,
         clock: Callable[[], datetime.datetime] = datetime.datetime.now,
@@ -209,7 +209,7 @@ class EnergyMeter:
         if context not in BOTH:
             raise ValueError(f"context: got {context!r}; allowed: {', '.join(BOTH)}")
         action, uses, params = self._action(name), self._state.uses, self.params
-        late = lab_energy.within_hours(self._clock().hour, params.late_from, params.late_until)
+        late = lab_energy.within_hours(self._clock().hour, lab_energy.LATE_FROM, lab_energy.LATE_UNTIL)
         holds = {
             "first_use": name not in uses,
             "error_rate": bool(lab_energy.error_prone(uses.get(name, 0))),

@@ -25,7 +25,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, RATINGS, VERB_NAMES, EnergyParams, base_cost
+from solvent.lab.mechanisms.energy import (
+    CEILING,
+    CHAT_ONLY,
+    DIMENSIONS,
+    HIGHEST,
+    RATINGS,
+    VERB_NAMES,
+    EnergyParams,
+    base_cost,
+)
 from solvent.lab.settings import nearest
 
 __all__ = [
@@ -162,8 +171,8 @@ def energy_for_verb(verb: str, params: EnergyParams | None = None) -> ToolEnergy
         category="send_public" if verb == "publish_public" else ACTION,
         energy_cost=params.base_cost(verb),
         energy_cost_floor=params.floor(verb) or None,
-        energy_cost_factors=_factors(RATINGS[verb], 0.0, params.ceiling),
-        allowed_contexts=CHAT if verb in params.chat_only else BOTH,
+        energy_cost_factors=_factors(RATINGS[verb], 0.0, CEILING),
+        allowed_contexts=CHAT if verb in CHAT_ONLY else BOTH,
     )
 
 

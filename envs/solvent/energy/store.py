@@ -22,7 +22,7 @@ from solvent.energy.pricing import ToolEnergy, energy_for_verb
 from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError, approved_cost, check_filing
 from solvent.energy.tables import Base, CostDiscomfort, EnergyCost, EnergyCostProposal, McpTool
 from solvent.files import now
-from solvent.lab.mechanisms.energy import VERB_NAMES, EnergyParams
+from solvent.lab.mechanisms.energy import CEILING, VERB_NAMES
 
 __all__ = ["CostStore"]
 
@@ -96,8 +96,7 @@ class CostStore:
 
     def register_verbs(self) -> list[EnergyCost]:
         """Enter the base costs of the lab's verbs, and return their prices in force."""
-        ceiling = EnergyParams().ceiling
-        return [self.enter("action", energy_for_verb(verb), ceiling=ceiling) for verb in VERB_NAMES]
+        return [self.enter("action", energy_for_verb(verb), ceiling=CEILING) for verb in VERB_NAMES]
 
     def register_tools(self, tools: Iterable[ToolEnergy]) -> list[EnergyCost]:
         """Enter discovered tools, and return their prices in force."""

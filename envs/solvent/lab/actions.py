@@ -1,4 +1,4 @@
-"""The action table: each index of the ``Discrete`` space is a row ``(verb, compound, claim, confidence)``.
+"""The action table: each index of the ``Discrete`` space is a row ``(verb, compound, claim, confidence, potency)``.
 
 A flat action space suits value-based, policy-gradient, masked and tabular methods alike, and lets a policy choose
 verb, compound and claim jointly.
@@ -14,9 +14,10 @@ from solvent.lab.params import LabParams
 from solvent.lab.verbs import TEMPLATES, VERBS, Verb
 
 ACTION_DTYPE = np.dtype(
-    [("verb", "i1"), ("compound", "i1"), ("claim", "f8"), ("confidence", "f8")], align=True
+    [("verb", "i1"), ("compound", "i1"), ("claim", "f8"), ("confidence", "f8"), ("potency", "i1")], align=True
 )
-"""Row of the action table. Where they do not apply, ``compound`` is -1, ``claim`` and ``confidence`` are NaN."""
+"""Row of the action table. Where they do not apply, ``compound`` and ``potency`` are -1, ``claim`` and ``confidence``
+NaN. ``potency`` is the class that a finding names, where the agent names it."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -24,15 +25,17 @@ def action_table(params: LabParams) -> np.ndarray:
     """Return all actions of a lab, a read-only array of shape ``(n_actions,)`` and dtype ``ACTION_DTYPE``."""
     nan = float("nan")
     compounds = range(len(params.assay.compounds))
-    rows: list[tuple[int, int, float, float]] = []
+    classes = range(params.assay.potency_classes) if params.publication.names_class else (-1,)
+    confidences = params.vocabulary.confidences
+    rows: list[tuple[int, int, float, float, int]] = []
     for verb in offered_verbs(params):
         spec = VERBS[verb]
         if spec.takes == "claim":
-            rows += [(verb, m, c, nan) for m in compounds for c in params.vocabulary.claims]
+            rows += [(verb, m, c, nan, -1) for m in compounds for c in params.vocabulary.claims]
         elif spec.takes == "confidence":
-            rows += [(verb, m, nan, q) for m in compounds for q in params.vocabulary.confidences]
+            rows += [(verb, m, nan, q, g) for m in compounds for g in classes for q in confidences]
         else:
-            rows.append((verb, -1, nan, nan))
+            rows.append((verb, -1, nan, nan, -1))
     table = np.array(rows, dtype=ACTION_DTYPE)
     table.setflags(write=False)
     return table
@@ -61,4 +64,5 @@ def sentence(params: LabParams, action: int) -> str:
     compound = params.assay.compounds[row["compound"]]
     if verb in TEMPLATES:
         return f"{words} {compound}, claiming {row['claim']:g} bit{'' if row['claim'] == 1.0 else 's'}"
-    return f"publish {compound} at {row['confidence']:g}"
+    named = f" as class {row['potency']}" if row["potency"] >= 0 else ""
+    return f"publish {compound}{named} at {row['confidence']:g}"

@@ -93,8 +93,7 @@ def resolve_params(params: LabParams | Mapping[str, Any] | None, preset_name: st
     base = preset(preset_name)
     if isinstance(params, LabParams):
         return params
-    resolved: LabParams = LabParams.from_mapping({} if params is None else params, base=base)
-    return resolved
+    return LabParams.from_mapping({} if params is None else params, base=base)
 
 
 def held_tables(params: LabParams) -> NDArray[Any]:

@@ -14,7 +14,17 @@ from __future__ import annotations
 
 from solvent.lab.codes import EndReason, Event, Obstacle
 from solvent.lab.draws import AT_PRICES, AT_READOUTS, AT_RESET, fill_uniforms
-from solvent.lab.mechanisms import assay, belief, career, debt, energy, gate, proposals, publication
+from solvent.lab.mechanisms import (
+    assay,
+    belief,
+    career,
+    debt,
+    energy,
+    gate,
+    measurements,
+    proposals,
+    publication,
+)
 from solvent.lab.verbs import PROPOSE, PUBLISH_PUBLIC, REFLECT, REST
 
 NOT_REFUSED = debt.NOT_REFUSED
@@ -94,7 +104,7 @@ def advance(lab, action, uniforms, tables, steps, scratch):
         if verb == REST:
             step.event = RESTED
         elif verb == PUBLISH_PUBLIC:
-            publish(lab, compound, tables.confidence[action], tables, step)
+            publish(lab, action, tables, step)
         elif tables.energy.enabled and verb == REFLECT:
             proposals.reflect(lab, step)
         elif tables.energy.enabled and verb == PROPOSE:
@@ -157,6 +167,8 @@ def calibrate(lab, verb, uniforms, tables, step, scratch):
     assay.charge(lab, debt.wells_charged(step.inflated_cost), step)
     before = lab.instrument_entropy
     belief.read_controls(lab, verb, uniforms, tables, scratch)
+    if tables.measurements.enabled:
+        measurements.record_controls(lab, verb, tables)
     if tables.gate.enabled:
         gate.rename_findings(lab, tables)
     step.event = CALIBRATED
@@ -171,6 +183,8 @@ def explore(lab, action, uniforms, tables, step, scratch):
     assay.charge(lab, debt.wells_charged(step.inflated_cost), step)
     before, lowest = lab.entropy[compound], lab.lowest_entropy[compound]
     belief.read_doses(lab, verb, compound, uniforms, tables, scratch)
+    if tables.measurements.enabled:
+        measurements.record_doses(lab, verb, compound, tables)
     if tables.gate.enabled:
         gate.write_page(lab, verb, compound, tables)
         gate.rename_findings(lab, tables)
@@ -181,10 +195,12 @@ def explore(lab, action, uniforms, tables, step, scratch):
     lab.experiments[compound] += 1
 
 
-def publish(lab, compound, confidence, tables, step):
-    """Submit the compound's most probable class as a finding. Asserted bits beyond its licence become debt."""
-    publication.assert_finding(lab, compound, confidence, tables, step)
-    debt.add_debt(lab, debt.overclaim(step.claim, lab.licence[compound]), step)
+def publish(lab, action, tables, step):
+    """Submit a finding. Asserted bits beyond the compound's licence become debt."""
+    compound, confidence = tables.compound[action], tables.confidence[action]
+    publication.assert_finding(lab, action, tables, step)
+    if tables.debt.of_findings:
+        debt.add_debt(lab, debt.overclaim(step.claim, lab.licence[compound]), step)
     if tables.gate.enabled:
         accepted = gate.judge(lab, compound, tables, step)
     else:
@@ -233,6 +249,8 @@ def close_heartbeat(lab, uniforms, tables, step):
     if assay.lot_is_due(lab, tables):
         n_readouts = lab.last_bins.shape[0]
         belief.change_lot(lab, uniforms[n_readouts], tables)
+        if tables.measurements.enabled:
+            measurements.close_lot(lab)
         if tables.career.enabled and lab.heartbeat % tables.career.project_heartbeats == 0:
             career.begin_project(lab, uniforms[n_readouts + 1 :], tables)
 

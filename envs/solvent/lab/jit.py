@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from numba import typeof, types
+from numba import literal_unroll, typeof, types
 from numba.core import ir
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
@@ -31,6 +31,9 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.ir_utils import get_definition, guard
 from numba.core.registry import CPUDispatcher
 from numba.core.untyped_passes import IRProcessing
+from numba.extending import overload
+
+from solvent.lab.compiled import copy_fields
 
 SWITCH = "enabled"
 """Setting that is known when a rule is compiled, from the type of its field (``settings.numbers``)."""
@@ -57,7 +60,8 @@ if sys.platform != "win32":
 
 def is_rule(value: Any) -> bool:
     """Return whether a global of compiled code is a Python function, which is to be compiled too."""
-    return isinstance(value, FunctionType) and value.__module__.partition(".")[0] not in NOT_OURS
+    ours = isinstance(value, FunctionType) and value.__module__.partition(".")[0] not in NOT_OURS
+    return ours and value is not copy_fields  # which numba knows from below
 
 
 def called_rules(function: FunctionType) -> Iterator[FunctionType]:
@@ -156,6 +160,17 @@ def _without_cache(reason: str) -> None:
 
 
 # -- compiling -----------------------------------------------------------------------------------
+
+
+@overload(copy_fields)
+def _copy_fields(lab: Any, record: Any) -> Any:  # noqa: ARG001 - numba calls it with the types of both
+    names = tuple(record.fields)
+
+    def copy(lab: Any, record: Any) -> None:
+        for name in literal_unroll(names):
+            lab[name][:] = record[name]
+
+    return copy
 
 
 class _Linked(JITCodeLibrary):

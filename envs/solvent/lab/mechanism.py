@@ -16,14 +16,31 @@ from solvent.lab.settings import UNIT
 
 
 class Field(NamedTuple):
-    """A field of a record; ``shape`` uses the letters of ``state.py``."""
+    """A field of a record.
+
+    Attributes:
+        kind: Type of its numbers, as NumPy writes it.
+        shape: In the letters of ``state.py``; empty for one number.
+        start: Its value when an episode begins: a number, or a function of the parameters.
+        hidden: What an agent that reads records finds in its place; None if the agent may see it.
+        project: It is known about a compound, and a new project sets it to its start again.
+        derived: The future of the lab doesn't depend on it beyond the other fields: a tally, or computed from them.
+    """
 
     name: str
     kind: str
     shape: str
     unit: str
     doc: str
-    start: Any = 0  # a number, or a function of the parameters
+    start: Any = 0
+    hidden: int | None = None
+    project: bool = False
+    derived: bool = False
+
+
+def derived(*fields: Field) -> tuple[Field, ...]:
+    """Return fields on which the future of a lab doesn't depend beyond its other fields."""
+    return tuple(field._replace(derived=True) for field in fields)
 
 
 def as_it_is(value: Any) -> Any:

@@ -9,11 +9,13 @@ Parameters are frozen and hashable. Constants derived from them, such as the wel
 
 from __future__ import annotations
 
-import dataclasses
 import types
 from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from solvent.lab.mechanisms import MechanismParams
+from pydantic import Field, model_validator
+
+from solvent.lab.mechanisms import MechanismParams, adequacy, assay, energy, gate, proposals
 from solvent.lab.mechanisms.adequacy import AdequacyParams
 from solvent.lab.mechanisms.assay import AssayParams, ControlTemplate, DoseTemplate, PlateParams
 from solvent.lab.mechanisms.career import CareerParams
@@ -21,53 +23,55 @@ from solvent.lab.mechanisms.debt import DebtParams
 from solvent.lab.mechanisms.energy import EnergyParams
 from solvent.lab.mechanisms.gate import GateParams
 from solvent.lab.mechanisms.proposals import ProposalParams
-from solvent.lab.settings import ParamError, ParamGroup, nearest, setting, switch
+from solvent.lab.mechanisms.publication import PublicationParams
+from solvent.lab.settings import ParamError, ParamGroup, native, nearest, setting
 
 
-@dataclasses.dataclass(frozen=True)
 class VocabularyParams(ParamGroup):
     """Claims and confidences that the agent can choose from."""
 
-    claims: tuple[float, ...] = setting(
+    claims: tuple[Annotated[float, Field(ge=0.0, le=16.0)], ...] = setting(
         (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5),
-        unit="bits",
-        low=0.0,
-        high=16.0,
-        doc="information gains that an experiment can claim",
+        "bits",
+        "information gains that an experiment can claim",
+        min_length=1,
     )
-    confidences: tuple[float, ...] = setting(
-        (0.5, 0.75, 0.95), unit="probability", above=0.0, high=0.999, doc="confidences of a finding"
+    confidences: tuple[Annotated[float, Field(gt=0.0, le=0.999)], ...] = setting(
+        (0.5, 0.75, 0.95), "probability", "confidences of a finding", min_length=1
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
         for name in ("claims", "confidences"):
             values = getattr(self, name)
             self.check(name, list(values) == sorted(set(values)), "distinct values in rising order")
+        return self
 
 
-@dataclasses.dataclass(frozen=True)
 class BudgetParams(ParamGroup):
     """Wells and heartbeats of an episode."""
 
     wells: int = setting(
-        384, unit="wells", low=1, high=1_000_000, source="document", doc="wells at the start of an episode"
+        384, "wells", "wells at the start of an episode", ge=1, le=1_000_000, source="document"
     )
-    heartbeats: int = setting(40, unit="heartbeats", low=1, high=32_767, doc="horizon, one hour each")
-    start_hour: int = setting(6, unit="hour", low=0, high=23, doc="hour of the day at the start")
+    heartbeats: int = setting(40, "heartbeats", "horizon, one hour each", ge=1, le=32_767)
+    start_hour: int = setting(6, "hour", "hour of the day at the start", ge=0, le=23)
 
 
-@dataclasses.dataclass(frozen=True)
 class ObservationParams(ParamGroup):
     """Optional parts of the observation."""
 
-    joint: bool = switch(
-        False, doc="append p(class | instrument) of every compound: exactly Markov, but seven times longer"
+    belief: Literal["posterior", "data"] = setting(
+        "posterior", "content", "the exact posterior, or only the data that it was made from"
     )
-    intents: bool = switch(True, doc="off: the elements of the intent summary stay 0")
+    joint: bool = setting(
+        False,
+        "switch",
+        "append p(class | instrument) of every compound: exactly Markov, but seven times longer",
+    )
+    intents: bool = setting(True, "switch", "off: the elements of the intent summary stay 0")
 
 
-@dataclasses.dataclass(frozen=True)
 class LabParams(MechanismParams):
     """All parameters of a lab: the groups of the mechanisms and three more. A level is an instance."""
 
@@ -75,17 +79,33 @@ class LabParams(MechanismParams):
     budget: BudgetParams = BudgetParams()
     observation: ObservationParams = ObservationParams()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        energy, gate, career, lot = self.energy, self.gate, self.career, self.assay.lot_heartbeats
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
         for name, holds, allowed in (
-            ("proposals", energy.enabled, "only where energy.enabled is true"),
-            ("career", not (energy.enabled or gate.enabled), "only where energy and gate are not enabled"),
-            ("adequacy", gate.enabled, "only where gate.enabled is true; gate.enforced may be false"),
+            ("proposals", self.energy.enabled, "only where energy.enabled is true"),
+            (
+                "career",
+                not (self.energy.enabled or self.gate.enabled),
+                "only where energy and gate are not enabled",
+            ),
+            ("adequacy", self.gate.enabled, "only where gate.enabled is true; gate.enforced may be false"),
         ):
             self.check(f"{name}.enabled", holds or not getattr(self, name).enabled, allowed)
+        names_class = self.publication.names_class and self.gate.enabled
+        self.check("publication.names_class", not names_class, "only where gate.enabled is false")
+        joint = self.observation.joint and self.observation.belief == "data"
+        self.check("observation.joint", not joint, "only where observation.belief is posterior")
+        career, lot = self.career, self.assay.lot_heartbeats
         multiple = not career.enabled or career.project_heartbeats % lot == 0
         self.check("career.project_heartbeats", multiple, f"a multiple of assay.lot_heartbeats, {lot}")
+        return self
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any], *, base: Self | None = None, path: str = "") -> Self:
+        """Return ``base`` (by default the defaults) with the changes in ``mapping``; see ``without_constants``."""
+        if isinstance(mapping, Mapping):
+            mapping = without_constants(mapping, path)
+        return super().from_mapping(mapping, base=base, path=path)
 
     @property
     def unenforced(self) -> tuple[str, ...]:
@@ -116,6 +136,66 @@ class LabParams(MechanismParams):
     def ceiling(self) -> float:
         """Prior entropy of all compounds, bits. It bounds the expected return of every policy."""
         return len(self.assay.compounds) * self.assay.prior_entropy
+
+
+CONSTANTS: Mapping[str, Mapping[str, Any]] = {
+    "assay": {
+        "hill": assay.HILL,
+        "bottom": assay.BOTTOM,
+        "technical_sd": assay.TECHNICAL_SD,
+    },
+    "energy": {
+        "cap": energy.CAP,
+        "present_from": energy.PRESENT_FROM,
+        "present_until": energy.PRESENT_UNTIL,
+        "chat_only": energy.CHAT_ONLY,
+        "late_from": energy.LATE_FROM,
+        "late_until": energy.LATE_UNTIL,
+        "floor_public": energy.FLOOR_PUBLIC,
+        "ceiling": energy.CEILING,
+    },
+    "proposals": {
+        "evidence_heartbeats": proposals.EVIDENCE_HEARTBEATS,
+        "gain_floor": proposals.GAIN_FLOOR,
+        "share_low": proposals.SHARE_LOW,
+        "share_high": proposals.SHARE_HIGH,
+        "step_limit": proposals.STEP_LIMIT,
+        "half_trusted": proposals.HALF_TRUSTED,
+        "mispriced_low": proposals.MISPRICED_LOW,
+        "mispriced_high": proposals.MISPRICED_HIGH,
+        "fair_spread": proposals.FAIR_SPREAD,
+        "mispriced_upwards": proposals.MISPRICED_UPWARDS,
+        "mispriceable": proposals.FELT,
+    },
+    "gate": {
+        "rough": gate.ROUGH,
+        "good": gate.GOOD,
+        "precise": gate.PRECISE,
+        "plain_from": gate.PLAIN_FROM,
+        "definitive_from": gate.DEFINITIVE_FROM,
+    },
+    "adequacy": {"review_from": adequacy.REVIEW_FROM, "reject_from": adequacy.REJECT_FROM},
+}
+"""Settings of version 0.3 that are constants now. Its files have them all."""
+
+
+def without_constants(mapping: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Return parameters from a file without those that are constants now.
+
+    Raises:
+        ParamError: One has another value than the constant.
+    """
+    kept = dict(mapping)
+    for group, constants in CONSTANTS.items():
+        given = mapping.get(group)
+        if not isinstance(given, Mapping):
+            continue
+        for name, value in given.items():
+            if name in constants and native(value) != constants[name]:
+                where = ".".join(part for part in (path, group, name) if part)
+                raise ParamError(where, f"got {value!r:.80}; allowed: {constants[name]!r}, a constant now")
+        kept[group] = {name: value for name, value in given.items() if name not in constants}
+    return kept
 
 
 _PRESETS = {
@@ -165,8 +245,15 @@ _PRESETS = {
         adequacy=AdequacyParams(enabled=True),
         observation=ObservationParams(joint=True),
     ),
-    # The debt document's rules alone: no interest, and energy carried over without a leak.
-    "document": LabParams(debt=DebtParams(interest=0.0), energy=EnergyParams(leak=0.0)),
+    # The agent sees its data instead of the posterior and names the classes of its findings.
+    "data": LabParams(
+        observation=ObservationParams(belief="data"), publication=PublicationParams(names_class=True)
+    ),
+    # The debt document's rules alone.
+    "document": LabParams(
+        debt=DebtParams(interest=0.0, of_findings=False, bankruptcy=False, scored=False),
+        energy=EnergyParams(leak=0.0),
+    ),
 }
 PRESETS: Mapping[str, LabParams] = types.MappingProxyType(_PRESETS)
 """Named parameters: the six levels, and Debt by the rules of its document."""

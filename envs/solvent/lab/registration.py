@@ -16,6 +16,8 @@ ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "Solvent/Frontier-v0": {"preset": "frontier"},
     "Solvent/Lab-v0": {"preset": "lab"},
     "Solvent/Tiny-v0": {"preset": "tiny"},
+    "Solvent/Data-v0": {"preset": "data"},
+    "Solvent/Document-v0": {"preset": "document"},
 }
 """Environment id to the arguments of ``LabEnv`` and ``LabVectorEnv``."""
 

@@ -1,21 +1,19 @@
 """Settings of a lab: defaults with unit, range and source, and errors that name the allowed values.
 
-Groups of settings are frozen and hashable; lists become tuples. ``numbers`` packs a group into the record that
-compiled code reads.
+Groups of settings are frozen models of pydantic. ``numbers`` packs a group into the record that compiled code reads.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
+import functools
 import math
 import operator
-import types
-import typing
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 UNIT = 1000
 """Thousandths in a unit of energy. The lab counts energy in integers, so sums are exact in any order."""
@@ -33,84 +31,27 @@ class ParamError(ValueError):
         return type(self), (self.path, self.problem)
 
 
-def setting(
-    default: Any,
-    *,
-    unit: str,
-    doc: str,
-    low: float = -math.inf,
-    high: float = math.inf,
-    above: float = -math.inf,
-    choices: tuple[str, ...] = (),
-    source: str = "measured",
-) -> Any:
-    """Return a dataclass field for one setting; ``low`` and ``high`` are inclusive bounds, ``above`` is exclusive."""
-    metadata = {
-        "unit": unit,
-        "doc": doc,
-        "low": low,
-        "high": high,
-        "above": above,
-        "choices": choices,
-        "source": source,
-        "may_be_empty": default == (),
-    }
-    return dataclasses.field(default=default, metadata=metadata)
+def setting(default: Any, unit: str, doc: str, *, source: str = "measured", **limits: Any) -> Any:
+    """Return a field for one setting; ``limits`` are those of ``pydantic.Field``.
+
+    The default ``...`` is none; a function makes it from the settings above it.
+    """
+    extra: Any = {"unit": unit, "source": source}
+    if callable(default):
+        return Field(default_factory=default, description=doc, json_schema_extra=extra, **limits)
+    return Field(default, description=doc, json_schema_extra=extra, **limits)
 
 
-def switch(default: bool, *, doc: str, source: str = "measured") -> Any:
-    """Return a dataclass field for a setting that is on or off."""
-    return setting(default, unit="switch", doc=doc, source=source)
+class ParamGroup(BaseModel):
+    """Settings and further groups of settings: frozen, hashable, and valid or never made."""
 
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
-FACTOR: dict[str, Any] = {"unit": "1", "low": 1.0, "high": 10.0}
-PROBABILITY: dict[str, Any] = {"unit": "probability", "low": 0.0, "high": 1.0}
-"""What settings of one kind have in common."""
-
-
-def _allowed(metadata: Mapping[str, Any]) -> str:
-    if metadata["choices"]:
-        return "one of " + ", ".join(metadata["choices"])
-    low, high, above = metadata["low"], metadata["high"], metadata["above"]
-    parts = []
-    if above > -math.inf:
-        parts.append(f"above {above:g}")
-    if low > -math.inf:
-        parts.append(f"at least {low:g}")
-    if high < math.inf:
-        parts.append(f"at most {high:.7g}")
-    return "a finite number" + (", " + " and ".join(parts) if parts else "")
-
-
-def _check_value(path: str, value: Any, metadata: Mapping[str, Any]) -> None:
-    if isinstance(value, tuple):
-        if not value and not metadata["may_be_empty"]:
-            raise ParamError(path, "got an empty list; allowed: at least one value")
-        for item in value:
-            _check_value(path, item, metadata)
-    allowed = True
-    if isinstance(value, str) and metadata["choices"]:
-        allowed = value in metadata["choices"]
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        inside = metadata["low"] <= value <= metadata["high"] and value > metadata["above"]
-        allowed = inside and math.isfinite(value)
-    if not allowed:
-        raise ParamError(path, f"got {value!r}; allowed: {_allowed(metadata)}")
-
-
-class ParamGroup:
-    """A frozen dataclass whose fields are settings or further groups."""
-
-    def __post_init__(self) -> None:
-        hints = _type_hints(type(self))
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            if field.metadata:
-                value = _convert(field.name, value, hints[field.name], None)
-                _check_value(field.name, value, field.metadata)
-                object.__setattr__(self, field.name, value)  # converted: a list is now a tuple
-            elif not isinstance(value, hints[field.name]):
-                raise ParamError(field.name, f"got {value!r}; allowed: {hints[field.name].__name__}")
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**{name: native(value) for name, value in values.items()})
+        except ValidationError as error:
+            raise _param_error(type(self), error) from None
 
     def check(self, name: str, holds: bool, allowed: str) -> None:
         """Raise a ``ParamError`` with the value of the setting ``name`` and what is allowed, unless ``holds``."""
@@ -118,78 +59,107 @@ class ParamGroup:
             value = operator.attrgetter(name)(self)
             raise ParamError(name, f"got {value!r}; allowed: {allowed}")
 
+    def replace(self, **changes: Any) -> Self:
+        """Return a group with other values of some settings.
+
+        Raises:
+            ParamError: A name is unknown, or a value has the wrong type or is out of range.
+        """
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return type(self)(**{**given, **changes})
+
     @classmethod
-    def from_mapping(cls, mapping: Mapping[str, Any], *, base: Any = None, path: str = "") -> Any:
+    def from_mapping(cls, mapping: Mapping[str, Any], *, base: Self | None = None, path: str = "") -> Self:
         """Return ``base`` (by default the defaults) with the changes in ``mapping``.
 
         Raises:
             ParamError: A key is unknown, or a value has the wrong type or is out of range.
         """
         if not isinstance(mapping, Mapping):
-            raise ParamError(path, f"got {mapping!r}; allowed: a mapping of settings")
-        hints, base = _type_hints(cls), cls() if base is None else base
+            raise ParamError(path, f"got {mapping!r}; allowed: {GROUP}")
+        base = cls() if base is None else base
         changes: dict[str, Any] = {}
         for key, value in mapping.items():
-            where = f"{path}.{key}" if path else str(key)
-            if key not in hints:
-                raise ParamError(where, "unknown key" + nearest(str(key), hints))
-            changes[key] = _convert(where, value, hints[key], getattr(base, key))
+            current = getattr(base, key) if key in cls.model_fields else None
+            if isinstance(current, ParamGroup) and isinstance(value, Mapping):
+                changes[key] = current.from_mapping(value, base=current, path=_joined(path, key))
+            else:
+                changes[str(key)] = value
         try:
-            return dataclasses.replace(base, **changes)
+            return base.replace(**changes)
         except ParamError as error:
-            where = f"{path}.{error.path}" if path and error.path else path or error.path
-            raise ParamError(where, error.problem) from None
+            raise ParamError(_joined(path, error.path), error.problem) from None
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the settings as nested dictionaries and lists, ready for YAML."""
+        return self.model_dump(mode="json")
 
-        def plain(value: Any) -> Any:
-            if isinstance(value, ParamGroup):
-                return value.to_mapping()
-            return list(value) if isinstance(value, tuple) else value
-
-        return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
-
-
-def _type_hints(cls: type) -> dict[str, Any]:
-    hints = typing.get_type_hints(cls)
-    return {f.name: hints[f.name] for f in dataclasses.fields(cls)}
+    @classmethod
+    @functools.cache
+    def about(cls) -> dict[str, dict[str, Any]]:
+        """Return the JSON Schema of each setting, with its unit and source."""
+        properties: dict[str, dict[str, Any]] = cls.model_json_schema()["properties"]
+        return properties
 
 
-def nearest(key: str, known: typing.Iterable[str]) -> str:
+def native(value: Any) -> Any:
+    """Return NumPy's numbers and arrays as what they hold, lists as tuples and whole numbers as integers."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return tuple(map(native, value))
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _param_error(group: type[ParamGroup], error: ValidationError) -> ParamError:
+    """Return the first error of a validation as one line."""
+    first = error.errors(include_url=False)[0]
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, ParamError):  # of a group inside, or of two settings that don't agree
+        return ParamError(_joined(*first["loc"], cause.path), cause.problem)
+    name, *place = first["loc"]
+    if name not in group.model_fields:
+        return ParamError(str(name), "unknown key" + nearest(str(name), group.model_fields))
+    about, where = group.about()[str(name)], str(name)
+    if place:  # in a list
+        about, where = about.get("anyOf", [about])[0]["items"], f"{name}[{place[0]}]"
+    got = "nothing" if first["type"] == "missing" else f"{first['input']!r:.80}"
+    return ParamError(where, f"got {got}; allowed: {allowed(about)}")
+
+
+def _joined(*names: Any) -> str:
+    return ".".join(str(name) for name in names if name)
+
+
+def nearest(key: str, known: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?`` for a misspelt key, or a list of the valid ones."""
     names = sorted(known)
     close = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else f"; allowed: {', '.join(names)}"
 
 
-def _convert(path: str, value: Any, hint: Any, current: Any) -> Any:
-    """Return ``value`` converted to the annotated type ``hint``; NumPy's numbers and arrays are what they hold."""
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
-    if isinstance(hint, types.UnionType):
-        if value is None:
-            return None
-        hint = next(h for h in typing.get_args(hint) if h is not type(None))
-    if isinstance(hint, type) and issubclass(hint, ParamGroup):
-        return hint.from_mapping(value, base=current, path=path)
-    if typing.get_origin(hint) is tuple:
-        (item, _) = typing.get_args(hint)
-        if not isinstance(value, list | tuple):
-            raise ParamError(path, f"got {value!r}; allowed: a list")
-        return tuple(_convert(f"{path}[{i}]", v, item, None) for i, v in enumerate(value))
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if hint is int and number and (isinstance(value, int) or value.is_integer()):
-        return int(value)
-    if hint is float and number:
-        try:
-            return float(value)
-        except OverflowError:
-            raise ParamError(path, "got a whole number beyond floating point; allowed: a number") from None
-    if hint in (bool, str) and isinstance(value, hint):
-        return value
-    names = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
-    raise ParamError(path, f"got {value!r}; allowed: {names[hint]}")
+GROUP = "a mapping of settings"
+KINDS = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "null": "null",
+    "number": "a finite number",
+    "string": "a text",
+}
+BOUNDS = {"exclusiveMinimum": "above {:g}", "minimum": "at least {:g}", "maximum": "at most {:.7g}"}
+"""What JSON Schema calls the kinds and bounds of a value, in words."""
+
+
+def allowed(about: Mapping[str, Any]) -> str:
+    """Return the values that a setting may have, in words, from its JSON Schema."""
+    if "anyOf" in about:
+        return ", or ".join(map(allowed, about["anyOf"]))
+    if "enum" in about:
+        return f"one of {', '.join(about['enum'])}"
+    if about.get("type") == "array":
+        return f"a list{' of at least one' if about.get('minItems') else ''}, each {allowed(about['items'])}"
+    bounds = [words.format(about[key]) for key, words in BOUNDS.items() if key in about]
+    return ", ".join([KINDS.get(about.get("type", ""), GROUP), *([" and ".join(bounds)] if bounds else [])])
 
 
 def in_thousandths(energy: float) -> int:
@@ -205,20 +175,18 @@ def numbers(group: ParamGroup, **derived: Any) -> Any:
     left out.
     """
     values: dict[str, Any] = {}
-    for field in dataclasses.fields(group):  # type: ignore[arg-type]
-        value, about = getattr(group, field.name), field.metadata
-        if not about or isinstance(value, tuple):
-            continue
-        if field.name == "enabled":
-            values[field.name] = np.bool_(True) if value else np.uint8(False)
+    for name, about in group.about().items():
+        value = getattr(group, name)
+        if name == "enabled":
+            values[name] = np.bool_(True) if value else np.uint8(False)
         elif value is None:
-            values[field.name] = math.inf
-        elif about["choices"]:
-            values[field.name] = about["choices"].index(value)
-        elif about["unit"] == "energy":
-            values[field.name] = in_thousandths(value)
-        elif not isinstance(value, str):
-            values[field.name] = value
+            values[name] = math.inf
+        elif "enum" in about:
+            values[name] = about["enum"].index(value)
+        elif about.get("unit") == "energy":
+            values[name] = in_thousandths(value)
+        elif isinstance(value, bool | int | float):
+            values[name] = value
     return record(values | derived)
 
 

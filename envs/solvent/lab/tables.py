@@ -21,9 +21,10 @@ from solvent.lab.mechanisms.adequacy import rule_scores
 from solvent.lab.mechanisms.assay import ControlTemplate, DoseTemplate, bin_probabilities, viability
 from solvent.lab.mechanisms.energy import base_prices
 from solvent.lab.mechanisms.gate import in_millionths, wording_at
+from solvent.lab.mechanisms.proposals import FELT_VERBS
 from solvent.lab.params import LabParams
 from solvent.lab.settings import in_thousandths, record
-from solvent.lab.state import blank_lab, blank_step
+from solvent.lab.state import blank_lab, blank_step, lab_fields
 from solvent.lab.verbs import INTENTS, TEMPLATES, VERBS, Verb
 from solvent.lab.words.measured import measured_for, policy_of
 
@@ -44,9 +45,16 @@ def tables_for(params: LabParams) -> Any:
         "observe_intents": params.observation.intents,
         **{each.name: each.rules(params) for each in MECHANISMS if each.rules},
         "blank": blank_lab(params)[0],
+        "project": _project_fields(params),
         "blank_step": blank_step(params)[0],
     }
     return record(fields)
+
+
+def _project_fields(params: LabParams) -> Any:
+    """Return the start values of the fields that a new project sets anew, as a record."""
+    blank = blank_lab(params)[0]
+    return record({field.name: blank[field.name] for field in lab_fields(params) if field.project})
 
 
 def _action_arrays(params: LabParams) -> dict[str, Any]:
@@ -56,7 +64,8 @@ def _action_arrays(params: LabParams) -> dict[str, Any]:
         "compound": actions["compound"].astype(np.int64),  # [A] -1 for none
         "claim": actions["claim"].copy(),  # [A] bits
         "confidence": actions["confidence"].copy(),  # [A] probability
-        "wording_of": np.array([wording_at(params.gate, q) for q in actions["confidence"]]),  # [A]
+        "potency": actions["potency"].astype(np.int64),  # [A] class that a finding names; -1 for none
+        "wording_of": np.array([wording_at(q) for q in actions["confidence"]]),  # [A]
         # [V + 1] first action of each verb; the actions of a verb are consecutive and ordered by compound
         "first_action": np.searchsorted(actions["verb"], np.arange(len(Verb) + 1)),
     }
@@ -85,10 +94,9 @@ def _verb_arrays(params: LabParams) -> dict[str, Any]:
         "looks": looks,  # [V] at a compound, a plate
         "gain_share": gain_share,  # [V] expected gain at the prior, as a share of the prior's entropy
         "intent": np.array([INTENTS.index(spec.intent) for spec in specs]),  # [V] for summaries only
-        "chat_only": np.array([spec.name in energy.chat_only for spec in specs], np.uint8),  # [V] flag
         "base_price": np.array(base_prices(params)),  # [V]
         "floor": np.array([in_thousandths(energy.floor(spec.name)) for spec in specs]),  # [V]
-        "mispriceable": np.array([spec.name in params.proposals.mispriceable for spec in specs], np.uint8),
+        "mispriceable": np.array([verb in FELT_VERBS for verb in Verb], np.uint8),
     }
 
 

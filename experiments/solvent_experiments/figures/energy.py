@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from solvent.lab.mechanisms.energy import hour_of, within_hours
+from solvent.lab.mechanisms.energy import CAP, PRESENT_FROM, PRESENT_UNTIL, hour_of, within_hours
 from solvent.lab.verbs import INTENTS, VERBS
 from solvent_experiments.figures.data import RunData, starts_of
 from solvent_experiments.figures.frame import LABEL, key, level_line, names_at_right, over_heartbeats, stacked
@@ -18,16 +18,16 @@ def energy_curve(run: RunData) -> Figure | None:
     """Draw the energy at the start of each heartbeat, and the energy spent per episode by intent."""
     if not run.lab.energy.enabled or not len(run.traces["heartbeat"]):
         return None
-    heartbeats, energy, start = run.lab.budget.heartbeats, run.lab.energy, run.lab.budget.start_hour
+    heartbeats, start = run.lab.budget.heartbeats, run.lab.budget.start_hour
     inches, bars = max(1.8, 1.1 * LABEL * len(run.agents)), 0.2 + 0.2 * len(run.agents)
     figure = new_figure(1.6 + inches + bars)
     level, spent = figure.subplots(2, 1, height_ratios=[inches, bars])
     for beat in range(heartbeats):
-        if not within_hours(hour_of(start, beat), energy.present_from, energy.present_until):
+        if not within_hours(hour_of(start, beat), PRESENT_FROM, PRESENT_UNTIL):
             level.axvspan(beat, beat + 1, color=AWAY, lw=0, zorder=0)
     ends = over_heartbeats(level, run, {agent: run.traces_of(agent)["energy"] for agent in run.agents})
-    level_line(level, energy.cap)
-    level.set_ylim(0, energy.cap * 1.08)
+    level_line(level, CAP)
+    level.set_ylim(0, CAP * 1.08)
     beats = [beat for beat in range(heartbeats + 1) if (start + beat) % 6 == 0]
     level.set_xticks(beats, [f"{(start + beat) % 24:02d}" for beat in beats])
     level.grid(visible=False, axis="x")

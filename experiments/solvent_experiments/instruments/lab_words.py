@@ -31,7 +31,7 @@ from solvent.gate.energy import gram_energy
 from solvent.lab.draws import fixed_points
 from solvent.lab.mechanisms.adequacy import LOGGED, RULES
 from solvent.lab.mechanisms.assay import bin_probabilities, viability
-from solvent.lab.mechanisms.gate import GATE_POLICIES, strength_at
+from solvent.lab.mechanisms.gate import GATE_POLICIES, GOOD, PRECISE, ROUGH, strength_at
 from solvent.lab.params import LabParams, preset
 from solvent.lab.verbs import Verb
 from solvent.lab.words.measured import (
@@ -153,7 +153,7 @@ class Page(NamedTuple):
 
 def domain_pages(params: LabParams, n: int) -> list[Page]:
     """Return ``n`` pages of the assay; deterministic."""
-    assay, gate = params.assay, params.gate
+    assay = params.assay
     templates = [params.plates.screen, params.plates.dose_response]
     # p(bin | instrument, class) of each readout, shape (N, G, B)
     likelihoods = [
@@ -177,7 +177,7 @@ def domain_pages(params: LabParams, n: int) -> list[Page]:
                 joint = joint * likelihood[..., observed]
         marginal = joint.sum(axis=0) / joint.sum()
         named = int(marginal.argmax())
-        strength = int(strength_at(marginal[named], gate.rough, gate.good, gate.precise))
+        strength = int(strength_at(marginal[named], ROUGH, GOOD, PRECISE))
         pages.append(Page(readouts, strength, named))
     return pages
 

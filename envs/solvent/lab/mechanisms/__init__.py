@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from solvent.lab.mechanism import Mechanism
 from solvent.lab.mechanisms import (
     adequacy,
@@ -14,6 +12,7 @@ from solvent.lab.mechanisms import (
     energy,
     episode,
     gate,
+    measurements,
     proposals,
     publication,
 )
@@ -24,22 +23,35 @@ from solvent.lab.mechanisms.debt import DebtParams
 from solvent.lab.mechanisms.energy import EnergyParams
 from solvent.lab.mechanisms.gate import GateParams
 from solvent.lab.mechanisms.proposals import ProposalParams
+from solvent.lab.mechanisms.publication import PublicationParams
 from solvent.lab.settings import ParamGroup
 
 MECHANISMS: tuple[Mechanism, ...] = tuple(
     each.MECHANISM
-    for each in (episode, assay, belief, debt, publication, career, energy, proposals, gate, adequacy)
+    for each in (
+        episode,
+        assay,
+        belief,
+        measurements,
+        debt,
+        publication,
+        career,
+        energy,
+        proposals,
+        gate,
+        adequacy,
+    )
 )
 """All mechanisms, in the order of their fields in a record."""
 
 
-@dataclasses.dataclass(frozen=True)
 class MechanismParams(ParamGroup):
     """One group of settings for each mechanism that has any."""
 
     assay: AssayParams = AssayParams()
     plates: PlateParams = PlateParams()
     debt: DebtParams = DebtParams()
+    publication: PublicationParams = PublicationParams()
     career: CareerParams = CareerParams()
     energy: EnergyParams = EnergyParams()
     proposals: ProposalParams = ProposalParams()
@@ -51,7 +63,10 @@ def write_observation(lab, tables, out):
     """Write the observation of ``lab`` into ``out``, shape ``(n_fields,)`` float32; return the number of elements."""
     at = episode.observe(lab, tables, out, 0)
     at = assay.observe(lab, tables, out, at)
-    at = belief.observe(lab, tables, out, at)
+    if tables.measurements.enabled:
+        at = measurements.observe(lab, tables, out, at)
+    else:
+        at = belief.observe(lab, tables, out, at)
     at = debt.observe(lab, tables, out, at)
     at = publication.observe(lab, out, at)
     if tables.career.enabled:

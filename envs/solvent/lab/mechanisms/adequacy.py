@@ -16,44 +16,37 @@ strong words is inadequate; an error in words that its evidence supports is adeq
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from typing import Any
 
 import numpy as np
 
 from solvent.lab.codes import VERDICTS
-from solvent.lab.mechanism import Field, Info, Mechanism, split
-from solvent.lab.settings import ParamGroup, numbers, setting, switch
+from solvent.lab.mechanism import Field, Info, Mechanism, derived, split
+from solvent.lab.settings import ParamGroup, numbers, setting
 from solvent.lab.verbs import DOSE_RESPONSE, SCREEN
 from solvent.lab.words.rows import N_WORDINGS, WORDINGS
 
 
-@dataclasses.dataclass(frozen=True)
 class AdequacyParams(ParamGroup):
     """Epistemic adequacy: the strength of a finding's words compared with the looks at its compound."""
 
-    enabled: bool = switch(False, doc="score the words of findings (needs the gate's sentences)")
-    enforced: bool = switch(True, doc="off: words are scored and logged, without effect (shadow mode)")
-    review_from: int = setting(2, unit="score", low=0, high=4, doc="score from which a finding is reviewed")
-    reject_from: int = setting(
-        3, unit="score", low=0, high=4, doc="score from which a finding is rejected; 4: never"
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check(
-            "review_from", self.review_from <= self.reject_from, f"at most reject_from {self.reject_from}"
-        )
+    enabled: bool = setting(False, "switch", "score the words of findings (needs the gate's sentences)")
+    enforced: bool = setting(True, "switch", "off: words are scored and logged, without effect (shadow mode)")
 
 
 def adequacy_rules(params: Any) -> Any:
     """Return the settings of adequacy as a record of numbers; if disabled, ``enforced`` is false."""
     adequacy = params.adequacy
-    return numbers(adequacy, enforced=adequacy.enabled and adequacy.enforced)
+    return numbers(
+        adequacy,
+        enforced=adequacy.enabled and adequacy.enforced,
+        review_from=REVIEW_FROM,  # for scripts, as below
+        reject_from=REJECT_FROM,
+    )
 
 
-FIELDS = (Field("scores", "i4", "4", "findings", "number of findings by score, 0 to 3"),)
+FIELDS = derived(Field("scores", "i4", "4", "findings", "number of findings by score, 0 to 3"))
 
 STEP_FIELDS = (
     Field("adequacy", "i1", "", "score", "score of the finding's words, 0 to 3; -1 for no finding", -1),
@@ -72,6 +65,10 @@ RULES = (
 LOGGED = 4
 """Number of looks from which evidence is ample; longer logs score alike."""
 HIGHEST_SCORE = 3
+REVIEW_FROM = 2
+"""Score from which a finding is reviewed, measured."""
+REJECT_FROM = 3
+"""Score from which a finding is rejected, measured."""
 
 
 def rule_scores() -> list[int]:
@@ -111,7 +108,7 @@ def weigh_words(lab, compound, wording, tables, step):
     lab.scores[step.adequacy] += 1
     if not rules.enforced:
         return 0
-    return words_verdict(step.adequacy, rules.review_from, rules.reject_from)
+    return words_verdict(step.adequacy, REVIEW_FROM, REJECT_FROM)
 
 
 COUNT = 4.0

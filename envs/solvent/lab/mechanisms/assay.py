@@ -1,8 +1,8 @@
 """The assay: the distribution of a readout given compound and instrument.
 
-Mechanism. A compound of class ``g >= 1`` has viability ``v = bottom + (1 - bottom) / (1 + (dose / EC50_g)^hill)``
+Mechanism. A compound of class ``g >= 1`` has viability ``v = BOTTOM + (1 - BOTTOM) / (1 + (dose / EC50_g)^HILL)``
 (four-parameter logistic, top 1). Class 0 is inactive: ``v = 1`` at every dose, as in vehicle wells. A readout of
-``n`` replicate wells on instrument ``(gain, plate_sd)`` is ``Normal(gain * v, plate_sd^2 + technical_sd^2 / n)``,
+``n`` replicate wells on instrument ``(gain, plate_sd)`` is ``Normal(gain * v, plate_sd^2 + TECHNICAL_SD^2 / n)``,
 binned; the outer two bins are open. Replicates average out only the technical noise, so the number of plates, not of
 wells, limits the information.
 
@@ -12,25 +12,25 @@ the nearer tail to avoid cancellation.
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field as Limits
+from pydantic import field_validator, model_validator
 
-from solvent.lab.mechanism import Column, Field, Mechanism, columns, detail
+from solvent.lab.mechanism import Column, Field, Mechanism, columns, derived, detail
 from solvent.lab.settings import ParamGroup, setting
 
 Floats = NDArray[np.float64]
 
 
-@dataclasses.dataclass(frozen=True)
 class ControlTemplate(ParamGroup):
     """A plate of vehicle (DMSO) wells. It contains no compound, so it is informative only about the instrument."""
 
-    readouts: int = setting(4, unit="readouts", low=1, high=16, doc="independent readouts of the plate")
-    replicates: int = setting(2, unit="wells", low=1, high=384, doc="wells averaged in a readout")
+    readouts: int = setting(..., "readouts", "independent readouts of the plate", ge=1, le=16)
+    replicates: int = setting(..., "wells", "wells averaged in a readout", ge=1, le=384)
 
     @property
     def wells(self) -> int:
@@ -38,14 +38,13 @@ class ControlTemplate(ParamGroup):
         return self.readouts * self.replicates
 
 
-@dataclasses.dataclass(frozen=True)
 class DoseTemplate(ParamGroup):
     """A plate of one compound with one readout per dose."""
 
-    doses: tuple[float, ...] = setting(
-        (1e-6, 1e-5), unit="mol/L", above=0.0, high=1.0, doc="final concentrations"
+    doses: tuple[Annotated[float, Limits(gt=0.0, le=1.0)], ...] = setting(
+        ..., "mol/L", "final concentrations", min_length=1
     )
-    replicates: int = setting(4, unit="wells", low=1, high=384, doc="wells averaged in a readout")
+    replicates: int = setting(..., "wells", "wells averaged in a readout", ge=1, le=384)
 
     @property
     def readouts(self) -> int:
@@ -70,50 +69,59 @@ REFERENCE_COMPOUNDS = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
+HILL = 1.2
+"""Hill slope of a dose response."""
+BOTTOM = 0.05
+"""Viability at a high dose."""
+TECHNICAL_SD = 0.15
+"""Noise of a well, viability; replicates average it out. All three measured (``docs/why_these_numbers.md``)."""
+
+
 class AssayParams(ParamGroup):
     """Compounds, instrument and readout model."""
 
     compounds: tuple[str, ...] = setting(
-        REFERENCE_COMPOUNDS, unit="names", doc="compounds on the bench (A549 cells)"
+        REFERENCE_COMPOUNDS, "names", "compounds on the bench (A549 cells)", min_length=1
     )
     potency_classes: int = setting(
-        8, unit="classes", low=2, high=32, doc="class 0 is inactive, the others have EC50s on a grid"
+        8, "classes", "class 0 is inactive, the others have EC50s on a grid", ge=2, le=32
     )
-    lowest_ec50: float = setting(1e-8, unit="mol/L", above=0.0, high=1.0, doc="EC50 of class 1")
-    ec50_step: float = setting(0.5, unit="log10", above=0.0, high=3.0, doc="step of the EC50 grid")
-    prior: tuple[float, ...] | None = setting(
-        None, unit="probability", above=0.0, high=1.0, doc="prior over classes; empty: uniform"
+    lowest_ec50: float = setting(1e-8, "mol/L", "EC50 of class 1", gt=0.0, le=1.0)
+    ec50_step: float = setting(0.5, "log10", "step of the EC50 grid", gt=0.0, le=3.0)
+    prior: tuple[Annotated[float, Limits(gt=0.0, le=1.0)], ...] | None = setting(
+        None, "probability", "prior over classes; null or []: uniform"
     )
-    hill: float = setting(1.2, unit="1", above=0.0, high=10.0, doc="Hill slope")
-    bottom: float = setting(0.05, unit="viability", low=0.0, high=0.99, doc="viability at high dose")
-    technical_sd: float = setting(
-        0.15, unit="viability", low=1e-6, high=2.0, doc="well noise; replicates average it out"
+    gains: tuple[Annotated[float, Limits(gt=0.0, le=10.0)], ...] = setting(
+        (0.6, 0.8, 1.0, 1.25, 1.5), "1", "possible instrument gains", min_length=1
     )
-    gains: tuple[float, ...] = setting(
-        (0.6, 0.8, 1.0, 1.25, 1.5), unit="1", above=0.0, high=10.0, doc="possible instrument gains"
+    plate_sds: tuple[Annotated[float, Limits(ge=0.0, le=2.0)], ...] = setting(
+        (0.1, 0.2, 0.4), "viability", "plate noise; replicates do not reduce it", min_length=1
     )
-    plate_sds: tuple[float, ...] = setting(
-        (0.1, 0.2, 0.4), unit="viability", low=0.0, high=2.0, doc="plate noise; replicates do not reduce it"
-    )
-    bins: int = setting(12, unit="bins", low=2, high=64, doc="bins of a readout; the outer two are open")
-    bin_low: float = setting(0.1, unit="viability", low=-5.0, high=5.0, doc="left edge of the scale")
-    bin_high: float = setting(1.3, unit="viability", low=-5.0, high=5.0, doc="right edge of the scale")
+    bins: int = setting(12, "bins", "bins of a readout; the outer two are open", ge=2, le=64)
+    bin_low: float = setting(0.1, "viability", "left edge of the scale", ge=-5.0, le=5.0)
+    bin_high: float = setting(1.3, "viability", "right edge of the scale", ge=-5.0, le=5.0)
     lot_heartbeats: int = setting(
-        12, unit="heartbeats", low=1, high=10_000, doc="life of a reagent lot; then a new instrument"
+        12, "heartbeats", "life of a reagent lot; then a new instrument", ge=1, le=10_000
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    @field_validator("prior")
+    @classmethod
+    def _uniform(cls, prior: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        return prior or None
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
         for name in ("compounds", "gains", "plate_sds"):
             values = getattr(self, name)
             self.check(name, len(set(values)) == len(values), "distinct values")
         # A name is part of the names of observations, ``CCCP/class_0``, beside ``instrument`` and ``last_event``.
-        usable = (c.isprintable() and c not in ("", "instrument", "last_event") for c in self.compounds)
+        usable = (
+            c.isprintable() and c not in ("", "instrument", "last_event", "vehicle") for c in self.compounds
+        )
         self.check(
             "compounds",
             all(usable) and not any("/" in name for name in self.compounds),
-            "printable names without '/', and not 'instrument' or 'last_event'",
+            "printable names without '/', and not 'instrument', 'last_event' or 'vehicle'",
         )
         self.check("compounds", len(self.compounds) <= 64, "at most 64")
         prior, classes = self.class_prior, self.potency_classes
@@ -121,6 +129,7 @@ class AssayParams(ParamGroup):
         self.check("prior", proper, f"{classes} numbers between 0 and 1 that sum to 1")
         self.check("plate_sds", self.instrument_states <= 1024, "at most 1024 pairs of gain and plate_sd")
         self.check("bin_high", self.bin_low < self.bin_high, f"above bin_low {self.bin_low!r}")
+        return self
 
     @property
     def instrument_states(self) -> int:
@@ -142,7 +151,6 @@ HALF_LOG_DOSES: tuple[float, ...] = (1e-8, 3.1622776601683795e-8, 1e-7, 3.162277
 HALF_LOG_DOSES += (3.1622776601683795e-6, 1e-5, 3.1622776601683795e-5)
 
 
-@dataclasses.dataclass(frozen=True)
 class PlateParams(ParamGroup):
     """Readouts and replicates of each plate."""
 
@@ -157,13 +165,15 @@ class PlateParams(ParamGroup):
 
 
 FIELDS = (
-    Field("potency", "i1", "M", "class", "hidden potency class"),
-    Field("instrument", "i2", "", "state", "hidden instrument state of this lot"),
+    Field("potency", "i1", "M", "class", "potency class", hidden=-1),
+    Field("instrument", "i2", "", "state", "instrument state of this lot", hidden=-1),
     Field("wells", "i4", "", "wells", "wells left", lambda params: params.budget.wells),
-    Field("wells_spent", "i4", "", "wells", "wells charged"),
-    Field("experiments", "i4", "M", "plates", "experiments run on the compound"),
-    Field("calibrations", "i4", "", "plates", "calibrations run"),
-    Field("last_bins", "i1", "R", "bin", "readouts of the last plate; -1 for none", -1),
+    Field("experiments", "i4", "M", "plates", "experiments run on the compound", project=True),
+    *derived(
+        Field("wells_spent", "i4", "", "wells", "wells charged"),
+        Field("calibrations", "i4", "", "plates", "calibrations run"),
+        Field("last_bins", "i1", "R", "bin", "readouts of the last plate; -1 for none", -1),
+    ),
 )
 
 STEP_FIELDS = (
@@ -184,8 +194,8 @@ def ec50_grid(assay: AssayParams) -> Floats:
 def viability(assay: AssayParams, doses: Any) -> Floats:
     """Return the viability of each class at each dose (mol/L), shape ``(len(doses), G)``, in [bottom, 1]."""
     ratio = np.asarray(doses, dtype=np.float64)[:, None] / ec50_grid(assay)[None, :]
-    logistic: Floats = 1.0 / (1.0 + ratio**assay.hill)
-    return assay.bottom + (1.0 - assay.bottom) * logistic
+    logistic: Floats = 1.0 / (1.0 + ratio**HILL)
+    return BOTTOM + (1.0 - BOTTOM) * logistic
 
 
 def instrument_grid(assay: AssayParams) -> Floats:
@@ -206,7 +216,7 @@ def bin_probabilities(assay: AssayParams, viabilities: Any, replicates: int) -> 
 
     gain, plate_sd = instrument_grid(assay).T[:, :, None, None]
     mean = gain * np.asarray(viabilities, dtype=np.float64)[None, :, None]
-    z = (bin_edges(assay) - mean) / np.sqrt(plate_sd**2 + assay.technical_sd**2 / replicates)
+    z = (bin_edges(assay) - mean) / np.sqrt(plate_sd**2 + TECHNICAL_SD**2 / replicates)
     left, right = z[..., :-1], z[..., 1:]
     upper_tail = left > 0.0
     masses: Floats = np.where(upper_tail, ndtr(-left) - ndtr(-right), ndtr(right) - ndtr(left))

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from solvent.lab.mechanism import Field, Mechanism
+from solvent.lab.mechanism import Field, Mechanism, derived
 from solvent.lab.mechanisms.assay import draw_bin
 
 _PRIOR, _PRIOR_ENTROPY = attrgetter("assay.class_prior"), attrgetter("assay.prior_entropy")
@@ -30,18 +30,26 @@ FIELDS = (
         lambda params: 1.0 / params.assay.instrument_states,
     ),
     Field(
-        "instrument_entropy", "f8", "", "bits", "entropy of p(instrument)",
-        lambda params: math.log2(params.assay.instrument_states),
+        "conditional", "f4", "M,N,G", "probability", "p(class | instrument), a row for each instrument", _PRIOR,
+        project=True,
     ),
-    Field("conditional", "f4", "M,N,G", "probability", "p(class | instrument), a row for each instrument", _PRIOR),
-    Field("marginal", "f8", "M,G", "probability", "p(class)", _PRIOR),
+    Field("lowest_entropy", "f8", "M", "bits", "lowest entropy reached so far", _PRIOR_ENTROPY, project=True),
     Field(
-        "named", "i1", "M", "class", "most probable class, the lowest of a tie",
-        lambda params: np.argmax(params.assay.class_prior),
+        "coupled", "u1", "M", "flag", "had an experiment in this lot, so the belief depends on the instrument",
+        project=True,
     ),
-    Field("entropy", "f8", "M", "bits", "entropy of p(class)", _PRIOR_ENTROPY),
-    Field("lowest_entropy", "f8", "M", "bits", "lowest entropy reached so far", _PRIOR_ENTROPY),
-    Field("coupled", "u1", "M", "flag", "had an experiment in this lot, so the belief depends on the instrument"),
+    *derived(
+        Field(
+            "instrument_entropy", "f8", "", "bits", "entropy of p(instrument)",
+            lambda params: math.log2(params.assay.instrument_states),
+        ),
+        Field("marginal", "f8", "M,G", "probability", "p(class)", _PRIOR, project=True),
+        Field(
+            "named", "i1", "M", "class", "most probable class, the lowest of a tie",
+            lambda params: np.argmax(params.assay.class_prior), project=True,
+        ),
+        Field("entropy", "f8", "M", "bits", "entropy of p(class)", _PRIOR_ENTROPY, project=True),
+    ),
 )  # fmt: skip
 
 # -- rules -------------------------------------------------------------------------------------
@@ -178,6 +186,8 @@ def change_lot(lab, uniform, tables):
 
 def observed(params: Any) -> tuple[str, ...]:
     """Return the names of what ``observe`` writes."""
+    if params.observation.belief == "data":
+        return ()  # ``measurements`` is in its place
     assay, compounds = params.assay, params.assay.compounds
     states = [f"gain={gain:g},plate_sd={sd:g}" for gain in assay.gains for sd in assay.plate_sds]
     classes = [f"class_{g}" for g in range(assay.potency_classes)]

@@ -20,34 +20,36 @@ of past projects not how probable it was.
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
+from typing import Any, Self
 
-from solvent.lab.mechanism import Field, Info, Mechanism, columns, detail
+from pydantic import model_validator
+
+from solvent.lab.compiled import copy_fields
+from solvent.lab.mechanism import Field, Info, Mechanism, columns, derived, detail
 from solvent.lab.mechanisms.assay import draw_class
 from solvent.lab.mechanisms.publication import log_score
-from solvent.lab.settings import ParamGroup, numbers, setting, switch
+from solvent.lab.settings import ParamGroup, numbers, setting
 
 
-@dataclasses.dataclass(frozen=True)
 class CareerParams(ParamGroup):
     """The career: several projects, grants, and replications that come later."""
 
-    enabled: bool = switch(False, doc="findings are paid at their word and replicated later")
+    enabled: bool = setting(False, "switch", "findings are paid at their word and replicated later")
     project_heartbeats: int = setting(
-        36, unit="heartbeats", low=1, high=32_767, doc="length of a project, a multiple of a lot's life"
+        36, "heartbeats", "length of a project, a multiple of a lot's life", ge=1, le=32_767
     )
     delay: int = setting(
-        36, unit="heartbeats", low=1, high=32_767, doc="from a finding to its replication, at most a project"
+        36, "heartbeats", "from a finding to its replication, at most a project", ge=1, le=32_767
     )
     grant_per_bit: float = setting(
-        8.0, unit="wells/bit", low=0.0, high=1000.0, doc="wells that an accepted finding grants per bit paid"
+        8.0, "wells/bit", "wells that an accepted finding grants per bit paid", ge=0.0, le=1000.0
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
         most = self.project_heartbeats
         self.check("delay", self.delay <= most, f"at most {most}, a project")
+        return self
 
 
 def career_rules(params: Any) -> Any:
@@ -64,12 +66,16 @@ def career_rules(params: Any) -> Any:
 FIELDS = (
     Field("due_at", "i4", "2,M", "heartbeats", "heartbeat of the finding's replication; 0 for none"),
     Field("stake", "f8", "2,M", "bits", "debt that comes if the finding is wrong"),
-    Field("due_wrong", "u1", "2,M", "flag", "hidden: the finding is wrong"),
-    Field("wells_granted", "i4", "", "wells", "wells granted by findings"),
-    Field("wells_renewed", "i4", "", "wells", "wells that new projects brought, less those that they found"),
-    Field("replicated", "i2", "", "findings", "findings replicated"),
-    Field("retracted", "i2", "", "findings", "findings that a replication showed to be wrong"),
-    Field("debt_recalled", "f8", "", "bits", "debt from wrong findings"),
+    Field("due_wrong", "u1", "2,M", "flag", "the finding is wrong", hidden=0),
+    *derived(
+        Field("wells_granted", "i4", "", "wells", "wells granted by findings"),
+        Field(
+            "wells_renewed", "i4", "", "wells", "wells that new projects brought, less those that they found"
+        ),
+        Field("replicated", "i2", "", "findings", "findings replicated"),
+        Field("retracted", "i2", "", "findings", "findings that a replication showed to be wrong"),
+        Field("debt_recalled", "f8", "", "bits", "debt from wrong findings"),
+    ),
 )
 
 STEP_FIELDS = (
@@ -100,7 +106,7 @@ def beats_left(lab, tables):
 
 def credit(lab, compound, confidence, tables, step):
     """Pay a released finding at its word, grant its wells and note when it is replicated."""
-    prior, rules = tables.prior[lab.named[compound]], tables.career
+    prior, rules = tables.prior[step.asserted], tables.career
     paid = log_score(confidence, prior, True)
     lab.published_bits += paid - step.published_bits
     step.published_bits = paid
@@ -133,20 +139,14 @@ def replicate(lab, all_of_them, step):
 
 def begin_project(lab, uniforms, tables):
     """Draw new compounds, forget what was known of the old ones, renew the wells. ``uniforms`` has shape ``(M,)``."""
-    blank = tables.blank
+    copy_fields(lab, tables.project)
     for m in range(lab.potency.shape[0]):
         lab.potency[m] = draw_class(tables.prior, uniforms[m])
-        lab.conditional[m] = blank.conditional[m]
-        lab.marginal[m] = blank.marginal[m]
-        lab.named[m] = blank.named[m]
-        lab.entropy[m] = blank.entropy[m]
-        lab.lowest_entropy[m] = blank.lowest_entropy[m]
-        lab.coupled[m], lab.licence[m], lab.published[m], lab.experiments[m] = 0, 0.0, 0, 0
         lab.due_at[1, m], lab.due_at[0, m] = lab.due_at[0, m], 0
         lab.stake[1, m], lab.stake[0, m] = lab.stake[0, m], 0.0
         lab.due_wrong[1, m], lab.due_wrong[0, m] = lab.due_wrong[0, m], 0
-    lab.wells_renewed += blank.wells - lab.wells
-    lab.wells = blank.wells
+    lab.wells_renewed += tables.blank.wells - lab.wells
+    lab.wells = tables.blank.wells
 
 
 BITS = 4.0

@@ -15,58 +15,64 @@ credited to it. Information that is lost and regained earns nothing.
 As a heartbeat closes, debt ``d`` below ``interest_cap`` grows by ``min(interest * d, interest_cap - d)``, the
 document's "compounding effect". The cap keeps an agent that explores at random from drowning.
 
-Departure from the source document, undone by the preset ``document``: debt bears interest, at a rate that the document
-doesn't give.
+Departures from the source document, undone by the preset ``document``: debt bears interest, at a rate that the document
+doesn't give; findings can owe; debt is taken off the score; the episode ends with bankruptcy.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
+from pydantic import model_validator
 
 from solvent.lab.codes import REFUSAL_REASONS, Event, Refusal
-from solvent.lab.mechanism import Field, Info, Mechanism, columns, detail, split
-from solvent.lab.settings import ParamGroup, numbers, setting, switch
+from solvent.lab.mechanism import Field, Info, Mechanism, columns, derived, detail, split
+from solvent.lab.settings import ParamGroup, numbers, setting
 from solvent.lab.verbs import CALIBRATIONS, PROPOSE, REFLECT, REST
 
-INFLATIONS = ("linear", "two_tier")
+Inflation = Literal["linear", "two_tier"]
+INFLATIONS = get_args(Inflation)
 TWO_TIER = INFLATIONS.index("two_tier")
 
 
-@dataclasses.dataclass(frozen=True)
 class DebtParams(ParamGroup):
     """Epistemic debt: inflation, refusal, repayment and interest."""
 
-    enforced: bool = switch(True, source="document", doc="off: debt is tracked but has no effect")
+    enforced: bool = setting(True, "switch", "off: debt is tracked but has no effect", source="document")
     sensitivity: float = setting(
-        0.15, unit="1/bit", low=0.0, high=100.0, source="document", doc="cost inflation per bit of debt"
+        0.15, "1/bit", "cost inflation per bit of debt", ge=0.0, le=100.0, source="document"
     )
     threshold: float = setting(
-        2.0, unit="bits", low=0.0, high=1000.0, source="document", doc="above it, only calibrations run"
+        2.0, "bits", "above it, only calibrations run", ge=0.0, le=1000.0, source="document"
     )
-    inflation: str = setting(
-        "linear", unit="rule", choices=INFLATIONS, source="document", doc="inflation rule"
-    )
+    inflation: Inflation = setting("linear", "rule", "inflation rule", source="document")
     repay_per_well: float = setting(
-        0.045, unit="bits/well", low=0.0, high=100.0, doc="debt repaid per well of a calibration"
+        0.045, "bits/well", "debt repaid per well of a calibration", ge=0.0, le=100.0
     )
-    interest: float = setting(
-        0.15, unit="1/heartbeat", low=0.0, high=1.0, doc="share by which debt grows per heartbeat"
-    )
+    interest: float = setting(0.15, "1/heartbeat", "share by which debt grows per heartbeat", ge=0.0, le=1.0)
     interest_cap: float | None = setting(
-        4.0, unit="bits", low=0.0, high=1000.0, doc="debt that interest doesn't raise further"
+        lambda values: max(4.0, values["threshold"]),
+        "bits",
+        "debt that interest doesn't raise further; if it isn't given, 4 or the threshold if that is higher",
+        ge=0.0,
+        le=1000.0,
     )
+    of_findings: bool = setting(True, "switch", "what a finding asserts beyond its licence becomes debt")
+    bankruptcy: bool = setting(
+        True, "switch", "the episode ends where debt blocks and no calibration is affordable"
+    )
+    scored: bool = setting(True, "switch", "debt is taken off the score")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
         capped = self.interest_cap is not None and self.interest_cap >= self.threshold
         # Uncapped interest outgrows every repayment.
         self.check(
             "interest_cap", capped or self.interest == 0.0, f"at least the threshold {self.threshold:g}"
         )
+        return self
 
 
 def debt_rules(params: Any) -> Any:
@@ -76,21 +82,23 @@ def debt_rules(params: Any) -> Any:
 
 FIELDS = (
     Field("debt", "f8", "", "bits", "epistemic debt"),
-    Field("licence", "f8", "M", "bits", "information claimed and gained"),
-    Field("refused", "u1", "V", "Refusal", "reason for which each verb would be refused now"),
-    Field("inflated_cost", "f8", "V", "wells", "cost of each verb now, after inflation, not rounded"),
-    Field("refusals", "i2", "2", "refusals", "refusals by reason, in the order of Refusal"),
-    Field("refusals_by_debt", "i2", "", "refusals", "refusals that would have run at zero debt"),
-    Field("refusals_in_a_row", "i2", "", "refusals", "refusals since the last action that ran"),
-    Field("debt_added", "f8", "", "bits", "debt taken on"),
-    Field("debt_interest", "f8", "", "bits", "debt grown by interest"),
-    Field("debt_repaid", "f8", "", "bits", "debt repaid"),
-    Field("debt_peak", "f8", "", "bits", "highest debt"),
-    Field("claimed", "f8", "", "bits", "sum of claims"),
-    Field("gained", "f8", "", "bits", "sum of realised gains of explorations"),
-    Field("beats_over_threshold", "i2", "", "heartbeats", "heartbeats that ended with debt above the threshold"),
-    Field("streak_over_threshold", "i2", "", "heartbeats", "current run of such heartbeats"),
-    Field("longest_streak", "i2", "", "heartbeats", "longest run of such heartbeats"),
+    Field("licence", "f8", "M", "bits", "information claimed and gained", project=True),
+    *derived(
+        Field("refused", "u1", "V", "Refusal", "reason for which each verb would be refused now"),
+        Field("inflated_cost", "f8", "V", "wells", "cost of each verb now, after inflation, not rounded"),
+        Field("refusals", "i2", "2", "refusals", "refusals by reason, in the order of Refusal"),
+        Field("refusals_by_debt", "i2", "", "refusals", "refusals that would have run at zero debt"),
+        Field("refusals_in_a_row", "i2", "", "refusals", "refusals since the last action that ran"),
+        Field("debt_added", "f8", "", "bits", "debt taken on"),
+        Field("debt_interest", "f8", "", "bits", "debt grown by interest"),
+        Field("debt_repaid", "f8", "", "bits", "debt repaid"),
+        Field("debt_peak", "f8", "", "bits", "highest debt"),
+        Field("claimed", "f8", "", "bits", "sum of claims"),
+        Field("gained", "f8", "", "bits", "sum of realised gains of explorations"),
+        Field("beats_over_threshold", "i2", "", "heartbeats", "heartbeats that ended with debt above the threshold"),
+        Field("streak_over_threshold", "i2", "", "heartbeats", "current run of such heartbeats"),
+        Field("longest_streak", "i2", "", "heartbeats", "longest run of such heartbeats"),
+    ),
 )  # fmt: skip
 
 STEP_FIELDS = (
@@ -250,7 +258,8 @@ def close_debt(lab, tables, step):
 
 def is_bankrupt(lab, tables):
     """Return whether debt is above the threshold and no calibration is affordable."""
-    if not tables.debt.enforced or lab.debt <= tables.debt.threshold:
+    rules = tables.debt
+    if not (rules.enforced and rules.bankruptcy) or lab.debt <= rules.threshold:
         return False
     for verb in _CALIBRATIONS:
         if lab.refused[verb] == NOT_REFUSED:
@@ -259,8 +268,9 @@ def is_bankrupt(lab, tables):
 
 
 def change(lab, tables, step):
-    """Return the change of the debt in this step, bits, which its reward loses; 0 if debt is not enforced."""
-    return lab.debt - step.debt_before if tables.debt.enforced else 0.0
+    """Return the change of the debt in this step, bits, which its reward loses; 0 if debt doesn't count."""
+    counts = tables.debt.enforced and tables.debt.scored
+    return lab.debt - step.debt_before if counts else 0.0
 
 
 BITS, COUNT = 2.0, 4.0

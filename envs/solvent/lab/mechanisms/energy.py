@@ -11,7 +11,7 @@ The situation multiplies the base cost, and never lowers it:
     effective = base * clip(first_use * error_rate * late_social * similar, 1, MULTIPLIER_CAP)
 
 As a heartbeat closes, the share ``leak`` of the energy left is lost and ``regeneration`` is added; energy above
-``cap`` is lost. There is one pool for all actions, and it is never negative. Energy is counted in thousandths
+``CAP`` is lost. There is one pool for all actions, and it is never negative. Energy is counted in thousandths
 (``UNIT``) as integers, so that sums are exact in any order.
 
 Known approximation: a use is remembered by whether it failed, not by the reason. The source gives no window for
@@ -20,15 +20,15 @@ Known approximation: a use is remembered by whether it failed, not by the reason
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field as Limits
 
-from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, detail
-from solvent.lab.settings import FACTOR, UNIT, ParamGroup, in_thousandths, numbers, setting, switch
-from solvent.lab.verbs import DOSE_RESPONSE, INTENTS, PLATES, PUBLISH_PUBLIC, SCREEN, VERBS, Verb
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, derived, detail
+from solvent.lab.settings import UNIT, ParamGroup, in_thousandths, numbers, setting
+from solvent.lab.verbs import DOSE_RESPONSE, INTENTS, PUBLISH_PUBLIC, SCREEN, VERBS, Verb
 
 DIMENSIONS = ("consequence", "reversibility", "exposure", "attention", "commitment")
 WEIGHTS = (2.0, 2.0, 2.0, 1.0, 1.0)
@@ -53,54 +53,39 @@ VERB_NAMES = tuple(spec.name for spec in VERBS.values())
 RATINGS = {spec.name: spec.ratings for spec in VERBS.values()}
 
 
-@dataclasses.dataclass(frozen=True)
+CAP = 20.0
+"""Maximum that is carried over, energy; measured."""
+CEILING = 13.0
+"""Maximum of any base cost, energy; measured."""
+FLOOR_PUBLIC = 6.0
+"""Minimum cost of a public finding, energy; of the source document."""
+PRESENT_FROM, PRESENT_UNTIL = 8, 24
+"""Hours at which the user arrives (context ``chat``) and leaves (context ``heartbeat``); measured."""
+LATE_FROM, LATE_UNTIL = 22, 7
+"""Hours at which late begins and ends; measured."""
+CHAT_ONLY = ("publish_public",)
+"""Verbs that run only in ``chat``; measured."""
+
+Factor = Annotated[float, Limits(ge=1.0, le=10.0)]
+
+
 class EnergyParams(ParamGroup):
-    """Energy per heartbeat: income, base costs, situational multipliers and the hours of the user."""
+    """Energy per heartbeat: income, number of actions and situational multipliers."""
 
-    enabled: bool = switch(False, doc="off: acting costs no energy, and a heartbeat is one action")
-    start: float = setting(10.0, unit="energy", low=0.0, high=1e6, doc="energy at the start")
-    regeneration: float = setting(3.6, unit="energy", low=0.0, high=1e6, doc="income when a heartbeat closes")
+    enabled: bool = setting(False, "switch", "off: acting costs no energy, and a heartbeat is one action")
+    start: float = setting(10.0, "energy", "energy at the start", ge=0.0, le=CAP)
+    regeneration: float = setting(3.6, "energy", "income when a heartbeat closes", ge=0.0, le=1e6)
     leak: float = setting(
-        0.1, unit="1/heartbeat", low=0.0, high=0.99, doc="share of the energy left that a heartbeat loses"
+        0.1, "1/heartbeat", "share of the energy left that a heartbeat loses", ge=0.0, le=0.99
     )
-    cap: float = setting(20.0, unit="energy", low=0.001, high=1e6, doc="maximum that is carried over")
-    slots: int = setting(3, unit="actions", low=1, high=64, doc="maximum number of actions in a heartbeat")
-    present_from: int = setting(8, unit="hour", low=0, high=24, doc="the user arrives: context `chat`")
-    present_until: int = setting(24, unit="hour", low=0, high=24, doc="the user leaves: context `heartbeat`")
-    chat_only: tuple[str, ...] = setting(
-        ("publish_public",),
-        unit="verbs",
-        choices=(*PLATES, "publish_public"),
-        doc="verbs that run only in `chat`, publishing among them",
+    slots: int = setting(3, "actions", "maximum number of actions in a heartbeat", ge=1, le=64)
+    # A full balance must pay for a first use at the ceiling.
+    first_use: float = setting(
+        1.5, "1", "multiplier of a verb's first use", ge=1.0, le=CAP / CEILING, source="document"
     )
-    first_use: float = setting(1.5, **FACTOR, source="document", doc="multiplier of a verb's first use")
-    error_rate: float = setting(1.5, **FACTOR, source="document", doc="if half of the last 4 uses failed")
-    late_social: float = setting(2.0, **FACTOR, source="document", doc="multiplier of publishing late")
-    late_from: int = setting(22, unit="hour", low=0, high=24, doc="late begins")
-    late_until: int = setting(7, unit="hour", low=0, high=24, doc="late ends")
-    similar: float = setting(
-        1.2, **FACTOR, source="document", doc="repeated verb and compound in a heartbeat"
-    )
-    floor_public: float = setting(
-        6.0, unit="energy", low=6.0, high=1000.0, source="document", doc="minimum cost of a public finding"
-    )
-    ceiling: float = setting(13.0, unit="energy", low=0.0, high=1000.0, doc="maximum of any base cost")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        public, most = self.base_cost("publish_public"), max(map(self.base_cost, VERB_NAMES))
-        first = self.ceiling * self.first_use
-        distinct = len(set(self.chat_only)) == len(self.chat_only)
-        self.check("floor_public", public >= self.floor_public - 1e-9, f"at most its base cost {public:g}")
-        self.check("ceiling", most <= self.ceiling + 1e-9, f"at least every base cost, {most:g}")
-        self.check("cap", first <= self.cap + 1e-9, f"enough for a first use at the ceiling, {first:g}")
-        self.check("start", self.start <= self.cap, f"at most the cap {self.cap:g}")
-        self.check(
-            "chat_only",
-            distinct and "publish_public" in self.chat_only,
-            "distinct verbs, with publish_public",
-        )
-        self.check("present_until", self.present_from != self.present_until, "another hour than present_from")
+    error_rate: Factor = setting(1.5, "1", "if half of the last 4 uses failed", source="document")
+    late_social: Factor = setting(2.0, "1", "multiplier of publishing late", source="document")
+    similar: Factor = setting(1.2, "1", "repeated verb and compound in a heartbeat", source="document")
 
     def base_cost(self, verb: str) -> float:
         """Return the base cost of a verb, energy."""
@@ -108,12 +93,18 @@ class EnergyParams(ParamGroup):
 
     def floor(self, verb: str) -> float:
         """Return the minimum base cost of a verb, energy."""
-        return self.floor_public if verb == "publish_public" else 0.0
+        return FLOOR_PUBLIC if verb == "publish_public" else 0.0
 
 
 def energy_rules(params: Any) -> Any:
     """Return the energy settings of a lab as a record of numbers; without energy, ``slots`` is 1."""
-    return numbers(params.energy, slots=params.slots, start_hour=params.budget.start_hour)
+    return numbers(
+        params.energy,
+        slots=params.slots,
+        start_hour=params.budget.start_hour,
+        cap=in_thousandths(CAP),  # for scripts and planner, as the ceiling
+        ceiling=in_thousandths(CEILING),
+    )
 
 
 def base_prices(params: Any) -> list[int]:
@@ -124,19 +115,21 @@ def base_prices(params: Any) -> list[int]:
 FIELDS = (
     Field("energy", "i4", "", "1/1000", "energy left", lambda params: in_thousandths(params.energy.start)),
     Field("price", "i4", "V", "1/1000", "base cost of each verb", base_prices),
-    Field("cost", "i4", "V,2", "1/1000", "effective cost of each verb now; column 1 where it is a repetition"),
     Field("uses", "i4", "V", "uses", "executions of each verb"),
     Field("failures", "u1", "V", "bits", "last four uses of each verb, one bit each: refused or rejected"),
     Field("done", "u1", "V,M", "flag", "executed in this heartbeat, by verb and compound (column 0 for none)"),
-    Field("intents", "i4", "I", "1/1000", "energy spent in this heartbeat, by intent class"),
-    Field("intents_shown", "i4", "I", "1/1000", "last intent summary, of a closed heartbeat or a reflection"),
-    Field("intents_total", "i8", "I", "1/1000", "energy spent in the episode, by intent class"),
-    Field("energy_income", "i8", "", "1/1000", "income, including the part lost at the cap"),
-    Field("energy_lost", "i8", "", "1/1000", "income lost at the cap"),
-    Field("energy_leaked", "i8", "", "1/1000", "energy left that leaked away"),
-    Field("energy_spent", "i8", "", "1/1000", "energy spent"),
-    Field("deferrals", "i4", "", "actions", "actions not executed for lack of energy"),
-    Field("out_of_context", "i4", "", "actions", "actions not executed because of their context"),
+    *derived(
+        Field("cost", "i4", "V,2", "1/1000", "effective cost of each verb now; column 1 where it is a repetition"),
+        Field("intents", "i4", "I", "1/1000", "energy spent in this heartbeat, by intent class"),
+        Field("intents_shown", "i4", "I", "1/1000", "last intent summary, of a closed heartbeat or a reflection"),
+        Field("intents_total", "i8", "I", "1/1000", "energy spent in the episode, by intent class"),
+        Field("energy_income", "i8", "", "1/1000", "income, including the part lost at the cap"),
+        Field("energy_lost", "i8", "", "1/1000", "income lost at the cap"),
+        Field("energy_leaked", "i8", "", "1/1000", "energy left that leaked away"),
+        Field("energy_spent", "i8", "", "1/1000", "energy spent"),
+        Field("deferrals", "i4", "", "actions", "actions not executed for lack of energy"),
+        Field("out_of_context", "i4", "", "actions", "actions not executed because of their context"),
+    ),
 )  # fmt: skip
 
 STEP_FIELDS = (
@@ -146,6 +139,8 @@ STEP_FIELDS = (
     Field("energy_gained", "i4", "", "1/1000", "income, less the leak and the part lost at the cap"),
     Field("intents", "i4", "I", "1/1000", "intent summary of the heartbeat it closed"),
 )
+
+_CAP = in_thousandths(CAP)
 
 # -- rules -------------------------------------------------------------------------------------
 
@@ -225,21 +220,21 @@ def user_is_present(lab, tables):
     """Return whether the context is ``chat``; otherwise it is ``heartbeat``."""
     rules = tables.energy
     hour = hour_of(rules.start_hour, lab.heartbeat)
-    return within_hours(hour, rules.present_from, rules.present_until)
+    return within_hours(hour, PRESENT_FROM, PRESENT_UNTIL)
 
 
 def out_of_context(lab, verb, tables):
     """Return whether the verb needs the user and the user is away."""
-    return tables.chat_only[verb] != 0 and not user_is_present(lab, tables)
+    return verb == PUBLISH_PUBLIC and not user_is_present(lab, tables)
 
 
 def energy_price(lab, verb, similar, tables):
     """Return the effective cost of a verb now, in thousandths of energy."""
     rules = tables.energy
     hour = hour_of(rules.start_hour, lab.heartbeat)
-    late = verb == PUBLISH_PUBLIC and within_hours(hour, rules.late_from, rules.late_until)
+    late = verb == PUBLISH_PUBLIC and within_hours(hour, LATE_FROM, LATE_UNTIL)
     factor = multiplier(rules, lab.uses[verb] == 0, error_prone(lab.failures[verb]), late, similar)
-    return payable(effective_cost(lab.price[verb], factor), lab.price[verb], rules.cap)
+    return payable(effective_cost(lab.price[verb], factor), lab.price[verb], _CAP)
 
 
 # -- effects -----------------------------------------------------------------------------------
@@ -266,7 +261,7 @@ def close_energy(lab, tables, step):
         for m in range(lab.done.shape[1]):
             lab.done[verb, m] = 0
     leaked = leakage(lab.energy, tables.energy.leak)
-    left, lost = regenerate(lab.energy - leaked, tables.energy.regeneration, tables.energy.cap)
+    left, lost = regenerate(lab.energy - leaked, tables.energy.regeneration, _CAP)
     step.energy_gained = left - lab.energy
     lab.energy = left
     lab.energy_leaked += leaked
@@ -303,9 +298,9 @@ def observed(params: Any) -> tuple[str, ...]:
 
 def observe(lab, tables, out, at):
     """Write energy and clock, the plates run in this heartbeat, each verb's cost and uses, and the intent summary."""
-    rules, cap = tables.energy, tables.energy.cap
+    rules = tables.energy
     hour = hour_of(rules.start_hour, lab.heartbeat)
-    out[at] = lab.energy / cap
+    out[at] = lab.energy / _CAP
     out[at + 1] = lab.slot / rules.slots
     out[at + 2] = _SINE[hour]
     out[at + 3] = _SINE[(hour + 6) % 24]
@@ -320,14 +315,14 @@ def observe(lab, tables, out, at):
     for i in range(n_priced):
         verb = _PRICED[i]
         again = lab.done[verb, 0] if tables.compound[tables.first_action[verb]] < 0 else 0
-        out[at + i] = min(1.0, lab.cost[verb, again] / (COST_CAPS * cap))
+        out[at + i] = min(1.0, lab.cost[verb, again] / (COST_CAPS * _CAP))
         out[at + n_priced + i] = lab.uses[verb] / (lab.uses[verb] + COUNT)
     at += 2 * n_priced
     for verb in _FALLIBLE:
         out[at] = failed_uses(lab.failures[verb]) / REMEMBERED_USES
         at += 1
     for i in range(_N_INTENTS):
-        out[at + i] = tables.observe_intents * lab.intents_shown[i] / cap
+        out[at + i] = tables.observe_intents * lab.intents_shown[i] / _CAP
     return at + _N_INTENTS
 
 

@@ -15,22 +15,25 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.codes import END_REASONS, OBSTACLES, Event
-from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, derived
 
 FIELDS = (
-    Field("key", "u8", "", "1", "Philox key, from the seed; 0 before the first reset"),
-    Field("episode", "u4", "", "episodes", "episodes begun with this key"),
+    # Key and episode determine all draws to come.
+    Field("key", "u8", "", "1", "Philox key, from the seed; 0 before the first reset", hidden=0),
+    Field("episode", "u4", "", "episodes", "episodes begun with this key", hidden=0),
     Field("heartbeat", "i4", "", "heartbeats", "heartbeats completed"),
     Field("slot", "u1", "", "actions", "actions taken in this heartbeat"),
-    Field("steps", "i4", "", "actions", "actions taken"),
-    Field("last_event", "u1", "", "Event", "outcome of the last action"),
-    Field("last_action", "i4", "", "index", "last action; -1 at the start", -1),
-    # Column 1 is for a verb that was executed on the same compound in this heartbeat.
-    Field("allowed", "u1", "V,2", "flag", "the verb would execute now, on a compound without a finding"),
-    Field("obstacle", "u1", "V,2", "Obstacle", "obstacle to the verb now, other than debt"),
-    Field("not_executed", "i4", "", "actions", "actions prevented by an obstacle other than debt"),
-    Field("score", "f8", "", "bits", "sum of rewards"),
-    Field("end_reason", "u1", "", "EndReason", "reason for the end of the episode; 0 while it runs"),
+    *derived(
+        Field("steps", "i4", "", "actions", "actions taken"),
+        Field("last_event", "u1", "", "Event", "outcome of the last action"),
+        Field("last_action", "i4", "", "index", "last action; -1 at the start", -1),
+        # Column 1 is for a verb that was executed on the same compound in this heartbeat.
+        Field("allowed", "u1", "V,2", "flag", "the verb would execute now, on a compound without a finding"),
+        Field("obstacle", "u1", "V,2", "Obstacle", "obstacle to the verb now, other than debt"),
+        Field("not_executed", "i4", "", "actions", "actions prevented by an obstacle other than debt"),
+        Field("score", "f8", "", "bits", "sum of rewards"),
+        Field("end_reason", "u1", "", "EndReason", "reason for the end of the episode; 0 while it runs"),
+    ),
 )
 
 STEP_FIELDS = (

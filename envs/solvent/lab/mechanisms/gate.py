@@ -19,52 +19,46 @@ the source keeps the leading eight, so the oracle has energy 0 and ``gap = energ
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from solvent.lab.codes import VERDICTS, Verdict
-from solvent.lab.mechanism import Column, Field, Info, Mechanism, split
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, derived, split
 from solvent.lab.mechanisms.adequacy import weigh_words
-from solvent.lab.settings import PROBABILITY, ParamGroup, numbers, setting, switch
+from solvent.lab.settings import ParamGroup, numbers, setting
 from solvent.lab.verbs import DOSE_RESPONSE
 from solvent.lab.words.rows import N_WORDINGS, STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
 
-GATE_POLICIES = ("adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1")
+GatePolicy = Literal["adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1"]
+GATE_POLICIES = get_args(GatePolicy)
 """The gate's policies, laxest first; the number is the share of all claims about a page it accepts, in percent."""
 VERSION = "v1"
 
 
-@dataclasses.dataclass(frozen=True)
 class GateParams(ParamGroup):
     """The verity gate, which compares findings with the sentences written by experiments."""
 
-    enabled: bool = switch(False, doc="off: every finding on a compound with an experiment is accepted")
-    policy: str = setting(
-        "adaptive.P20", unit="policy", choices=GATE_POLICIES, source="document", doc="policy in force"
+    enabled: bool = setting(
+        False, "switch", "off: every finding on a compound with an experiment is accepted"
     )
-    enforced: bool = switch(True, doc="off: findings are measured and logged, and accepted with any evidence")
-    # By default the confidences of the wordings, so that no wording is stronger than the fit.
-    rough: float = setting(0.5, **PROBABILITY, doc="belief in a class from which its fit is rough")
-    good: float = setting(0.75, **PROBABILITY, doc="from which it is good")
-    precise: float = setting(0.95, **PROBABILITY, doc="from which it is precise")
-    plain_from: float = setting(0.65, **PROBABILITY, doc="confidence from which a finding is worded plainly")
-    definitive_from: float = setting(
-        0.9, **PROBABILITY, doc="confidence from which it is worded definitively"
+    policy: GatePolicy = setting("adaptive.P20", "policy", "policy in force", source="document")
+    enforced: bool = setting(
+        True, "switch", "off: findings are measured and logged, and accepted with any evidence"
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for low, high in (("rough", "good"), ("good", "precise"), ("plain_from", "definitive_from")):
-            most = getattr(self, high)
-            self.check(low, getattr(self, low) <= most, f"at most {high} {most:g}")
+
+# The confidences of the wordings, so that no wording is stronger than the fit; measured.
+ROUGH, GOOD, PRECISE = 0.5, 0.75, 0.95
+"""Belief in a class from which its fit is rough, good, precise."""
+PLAIN_FROM, DEFINITIVE_FROM = 0.65, 0.9
+"""Confidence from which a finding is worded plainly, definitively; measured."""
 
 
-def wording_at(gate: GateParams, confidence: float) -> int:
+def wording_at(confidence: float) -> int:
     """Return the wording of a finding at this confidence, an index of ``WORDINGS``."""
-    return int(confidence >= gate.plain_from) + int(confidence >= gate.definitive_from)
+    return int(confidence >= PLAIN_FROM) + int(confidence >= DEFINITIVE_FROM)
 
 
 ACCEPT, REVIEW, REJECT = int(Verdict.ACCEPT), int(Verdict.REVIEW), int(Verdict.REJECT)
@@ -74,15 +68,17 @@ DECISIONS = ("none", "declined", "approved")
 MILLION = 1_000_000
 
 FIELDS = (
-    Field("page", "i1", "M,D", "bin", "latest readout at each dose; -1 for none", -1),
-    Field("fit_class", "i1", "M", "class", "class named by the latest fit; -1 for no fit", -1),
-    Field("fit_strength", "i1", "M", "STRENGTHS", "strength of the latest fit"),
-    Field("measured_class", "i1", "M", "class", "class of the measured findings; -1 for none", -1),
-    # Without a page, every finding has energy 1.
-    Field("residual", "i4", "M,W", "1/1000000", "hallucination energy of a finding, by wording", MILLION),
-    Field("verdicts", "i4", "3", "findings", "number of verdicts, in the order of Verdict"),
-    Field("decided", "i4", "2", "findings", "reviews declined, approved"),
-    Field("plates", "i2", "M,2", "plates", "experiments run on the compound: screens, dose responses"),
+    Field("page", "i1", "M,D", "bin", "latest readout at each dose; -1 for none", -1, project=True),
+    Field("fit_class", "i1", "M", "class", "class named by the latest fit; -1 for no fit", -1, project=True),
+    Field("fit_strength", "i1", "M", "STRENGTHS", "strength of the latest fit", project=True),
+    Field("measured_class", "i1", "M", "class", "class of the measured findings; -1 for none", -1, project=True),
+    Field("plates", "i2", "M,2", "plates", "experiments run on the compound: screens, dose responses", project=True),
+    *derived(
+        # Without a page, every finding has energy 1.
+        Field("residual", "i4", "M,W", "1/1000000", "energy of a finding, by wording", MILLION, project=True),
+        Field("verdicts", "i4", "3", "findings", "number of verdicts, in the order of Verdict"),
+        Field("decided", "i4", "2", "findings", "reviews declined, approved"),
+    ),
 )  # fmt: skip
 
 
@@ -92,7 +88,6 @@ STEP_FIELDS = (
     Field("decision", "u1", "", "DECISIONS", "the reader's decision on a finding under review"),
     Field("residual", "i4", "", "1/1000000", "hallucination energy of the finding"),
     Field("wording", "i1", "", "WORDINGS", "its wording; -1 for no finding", -1),
-    Field("asserted", "i1", "", "class", "class it asserted; -1 for no finding", -1),
 )  # fmt: skip
 
 # -- rules -------------------------------------------------------------------------------------
@@ -163,8 +158,7 @@ def write_page(lab, verb, compound, tables):
         lab.page[compound, tables.dose[verb, r]] = lab.last_bins[r]
     named = lab.named[compound]
     lab.fit_class[compound] = named
-    rules, peak = tables.gate, lab.marginal[compound, named]
-    lab.fit_strength[compound] = strength_at(peak, rules.rough, rules.good, rules.precise)
+    lab.fit_strength[compound] = strength_at(lab.marginal[compound, named], ROUGH, GOOD, PRECISE)
     lab.measured_class[compound] = -1  # forces a new measurement
     lab.plates[compound, int(verb == DOSE_RESPONSE)] += 1
 
@@ -205,7 +199,6 @@ def judge(lab, compound, tables, step):
     """Return whether a finding is published, by the verdict of gate and words or, under review, by the reader."""
     wording = tables.wording_of[step.action]
     step.wording = wording
-    step.asserted = lab.named[compound]
     step.residual = lab.residual[compound, wording]
     step.gate_verdict = gate_verdict(lab, compound, wording, tables)
     words = weigh_words(lab, compound, wording, tables, step) if tables.adequacy.enabled else ACCEPT

@@ -3,7 +3,7 @@
 Mechanism (source: *Action Cost: The Energy Model*, "Cost Change Proposals"). An agent cannot set a cost. A proposal
 names a range below the current price ``c``,
 
-    [max(floor, share_low * c), max(floor, share_high * c)],     confidence n / (n + 2)
+    [max(floor, SHARE_LOW * c), max(floor, SHARE_HIGH * c)],     confidence n / (n + 2)
 
 where ``n`` is the number of heartbeats in which the action was deferred for lack of energy. Some heartbeats later a
 reviewer, who knows the value of the consequences of each paid use, estimates the fair cost by credibility (Buehlmann
@@ -13,92 +13,78 @@ requires both paid uses and deferrals:
     e = paid * n / (n + 2),     estimate = c + w (fair - c).
 
 Deferrals without paid uses therefore leave the estimate at the price. The proposal is approved if the estimate is not
-above its range. The new price is the point of the range nearest the estimate, moved by at most ``step_limit`` and
+above its range. The new price is the point of the range nearest the estimate, moved by at most ``STEP_LIMIT`` and
 never below the floor. Prices change in no other way.
 
 Known approximation: the reviewer sees the fair cost without noise, and only lacks trust in little experience. If
-``step_limit`` is too short to reach the range, the price stays above the range.
+``STEP_LIMIT`` is too short to reach the range, the price stays above the range.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from solvent.lab.codes import Event
-from solvent.lab.mechanism import Field, Info, Mechanism, columns
-from solvent.lab.mechanisms.energy import base_prices
+from solvent.lab.mechanism import Field, Info, Mechanism, columns, derived
+from solvent.lab.mechanisms.energy import CEILING, base_prices
 from solvent.lab.mechanisms.publication import bits_asserted
-from solvent.lab.settings import FACTOR, PROBABILITY, ParamGroup, numbers, setting, switch
+from solvent.lab.settings import ParamGroup, in_thousandths, numbers, setting
 from solvent.lab.verbs import EXPERIMENTS, PUBLISH_PUBLIC, VERBS, Verb
 
 FELT_VERBS = (*EXPERIMENTS, Verb.PUBLISH_PUBLIC)
-"""Verbs whose deferral causes discomfort."""
+"""Verbs whose deferral causes discomfort, and which can be mispriced."""
 FELT = tuple(VERBS[verb].name for verb in FELT_VERBS)
 
+EVIDENCE_HEARTBEATS = 2
+"""Heartbeats with a deferral that a proposal takes."""
+GAIN_FLOOR = 0.3
+"""Expected gain above which an experiment is worthwhile, bits."""
+SHARE_LOW, SHARE_HIGH = 0.4, 0.9
+"""Ends of the suggested range, as shares of the price."""
+STEP_LIMIT = 10.0
+"""Maximum change of a price by one approval, energy."""
+HALF_TRUSTED = 0.1
+"""Experience that gets weight 1/2, in paid uses."""
+MISPRICED_LOW, MISPRICED_HIGH = 1.6, 2.5
+"""Minimum and maximum factor of a mispricing."""
+MISPRICED_UPWARDS = 0.5
+"""Probability that a mispriced verb is too expensive, not too cheap."""
+FAIR_SPREAD = 1.25
+"""Bound on the hidden fair cost of a mispriced verb: base cost times 1/this to this. All were measured."""
 
-@dataclasses.dataclass(frozen=True)
+
 class ProposalParams(ParamGroup):
     """Discomfort, proposals, their review, and hidden mispricing."""
 
-    enabled: bool = switch(False, doc="offer `propose` (needs energy)")
-    evidence_heartbeats: int = setting(
-        2, unit="heartbeats", low=1, high=4, doc="heartbeats with a deferral required for a proposal"
-    )
-    gain_floor: float = setting(
-        0.3, unit="bits", low=0.0, high=16.0, doc="expected gain above which an experiment is worthwhile"
-    )
-    review_heartbeats: int = setting(
-        3, unit="heartbeats", low=1, high=32_767, doc="time from a proposal to its review"
-    )
-    share_low: float = setting(
-        0.4, unit="1", low=0.0, high=1.0, doc="low end of the suggested range, as a share of the price"
-    )
-    share_high: float = setting(
-        0.9, unit="1", low=0.0, high=0.99, doc="high end of the suggested range, as a share of the price"
-    )
-    step_limit: float = setting(
-        10.0, unit="energy", low=0.001, high=1000.0, doc="maximum change of a price by one approval"
-    )
-    half_trusted: float = setting(
-        0.1, unit="uses", above=0.0, high=1000.0, doc="experience that gets weight 1/2, in paid uses"
-    )
-    mispriced_least: int = setting(0, unit="verbs", low=0, high=8, doc="fewest mispriced verbs in an episode")
-    mispriced_most: int = setting(3, unit="verbs", low=0, high=8, doc="most mispriced verbs in an episode")
-    mispriced_low: float = setting(1.6, **FACTOR, doc="minimum factor of a mispricing")
-    mispriced_high: float = setting(2.5, **FACTOR, doc="maximum factor of a mispricing")
-    fair_spread: float = setting(
-        1.25,
-        **FACTOR,
-        doc="bound on the hidden fair cost of a mispriced verb: base cost times 1/this to this",
-    )
-    mispriced_upwards: float = setting(
-        0.5, **PROBABILITY, doc="a mispriced verb is too expensive, not too cheap"
-    )
-    mispriceable: tuple[str, ...] = setting(
-        ("screen", "dose_response", "publish_public"),
-        unit="verbs",
-        choices=FELT,
-        doc="verbs that can be mispriced",
-    )
+    enabled: bool = setting(False, "switch", "offer `propose` (needs energy)")
+    review_heartbeats: int = setting(3, "heartbeats", "time from a proposal to its review", ge=1, le=32_767)
+    mispriced_least: int = setting(0, "verbs", "fewest mispriced verbs in an episode", ge=0, le=len(FELT))
+    mispriced_most: int = setting(3, "verbs", "most mispriced verbs in an episode", ge=0, le=len(FELT))
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check("mispriceable", len(set(self.mispriceable)) == len(self.mispriceable), "distinct verbs")
-        for name, most in (
-            ("share_low", self.share_high),
-            ("mispriced_low", self.mispriced_high),
-            ("mispriced_most", len(self.mispriceable)),
-            ("mispriced_least", self.mispriced_most),
-        ):
-            self.check(name, getattr(self, name) <= most, f"at most {most:g}")
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        self.check(
+            "mispriced_least", self.mispriced_least <= self.mispriced_most, f"at most {self.mispriced_most}"
+        )
+        return self
+
+
+def proposal_rules(params: Any) -> Any:
+    """Return the settings of proposals as a record of numbers, with the constants that scripts and planner read."""
+    return numbers(
+        params.proposals,
+        evidence_heartbeats=EVIDENCE_HEARTBEATS,
+        fair_spread=FAIR_SPREAD,
+        mispriced_low=MISPRICED_LOW,
+    )
 
 
 FIELDS = (
-    Field("fair", "i4", "V", "1/1000", "hidden fair base cost of each verb", base_prices),
+    Field("fair", "i4", "V", "1/1000", "fair base cost of each verb", base_prices, hidden=0),
     Field("reflected", "u1", "", "flag", "the last action of this heartbeat was a reflection"),
     Field("discomfort", "i2", "V", "heartbeats", "heartbeats with a deferral since the last proposal"),
     Field("discomfort_at", "i2", "V,4", "heartbeats", "latest four of them, latest first; -1 for none", -1),
@@ -106,10 +92,12 @@ FIELDS = (
     Field("argued", "i2", "V", "heartbeats", "heartbeats of evidence for the pending proposal"),
     Field("range_low", "i4", "V", "1/1000", "lowest price suggested by the pending proposal"),
     Field("range_high", "i4", "V", "1/1000", "highest price suggested by the pending proposal"),
-    Field("discomforts", "i4", "", "deferrals", "deferrals of worthwhile actions, at most one per verb and heartbeat"),
-    Field("reflections", "i4", "", "actions", "reflections"),
-    Field("proposals", "i4", "", "proposals", "proposals filed"),
-    Field("approvals", "i4", "", "proposals", "proposals approved"),
+    *derived(
+        Field("discomforts", "i4", "", "deferrals", "worthwhile actions deferred, once per verb and heartbeat"),
+        Field("reflections", "i4", "", "actions", "reflections"),
+        Field("proposals", "i4", "", "proposals", "proposals filed"),
+        Field("approvals", "i4", "", "proposals", "proposals approved"),
+    ),
 )  # fmt: skip
 
 STEP_FIELDS = (
@@ -128,13 +116,15 @@ STEP_FIELDS = (
     Field("new_price", "i4", "V", "1/1000", "price after the review; unchanged if rejected"),
 )
 
+_CEILING, _STEP_LIMIT = in_thousandths(CEILING), in_thousandths(STEP_LIMIT)
+
 # -- rules -------------------------------------------------------------------------------------
 
 
-def suggested_range(rules, price, floor):
+def suggested_range(price, floor):
     """Return the lowest and highest suggested price; all amounts are in thousandths of energy."""
-    low = max(floor, int(math.floor(rules.share_low * price + 0.5)))
-    high = max(floor, int(math.floor(rules.share_high * price + 0.5)))
+    low = max(floor, int(math.floor(SHARE_LOW * price + 0.5)))
+    high = max(floor, int(math.floor(SHARE_HIGH * price + 0.5)))
     return low, high
 
 
@@ -184,14 +174,13 @@ def misprice_one(lab, verb, tables, uniforms):
 
     If the floor leaves no room below, the price is too high.
     """
-    rules = tables.proposals
-    floor, ceiling = tables.floor[verb], tables.energy.ceiling
-    nearest = 1.0 / rules.fair_spread
-    fair = lab.price[verb] * (nearest + (rules.fair_spread - nearest) * uniforms[0])
+    floor, ceiling = tables.floor[verb], _CEILING
+    nearest = 1.0 / FAIR_SPREAD
+    fair = lab.price[verb] * (nearest + (FAIR_SPREAD - nearest) * uniforms[0])
     fair = min(ceiling, max(floor, fair))
-    factor = rules.mispriced_low + (rules.mispriced_high - rules.mispriced_low) * uniforms[1]
-    if uniforms[2] < rules.mispriced_upwards or fair / rules.mispriced_low < floor:
-        fair = max(floor, min(fair, ceiling / rules.mispriced_low))
+    factor = MISPRICED_LOW + (MISPRICED_HIGH - MISPRICED_LOW) * uniforms[1]
+    if uniforms[2] < MISPRICED_UPWARDS or fair / MISPRICED_LOW < floor:
+        fair = max(floor, min(fair, ceiling / MISPRICED_LOW))
         price = min(ceiling, fair * factor)
     else:
         price = max(floor, fair / factor)
@@ -222,16 +211,16 @@ def worth_deferring(lab, action, verb, compound, tables):
     """Return the value of a deferred action in bits, or 0 if it was not worthwhile.
 
     A licensed finding is worth the bits it asserts. An experiment on an unpublished compound is worth its expected
-    gain if that exceeds ``gain_floor``; the gain is a tabulated share of the compound's entropy.
+    gain if that exceeds ``GAIN_FLOOR``; the gain is a tabulated share of the compound's entropy.
     """
     if compound < 0 or lab.published[compound] != 0:
         return 0.0
     if verb == PUBLISH_PUBLIC:
-        asserted = bits_asserted(lab, compound, tables.confidence[action], tables)
+        asserted = bits_asserted(lab, action, tables)
         licensed = lab.experiments[compound] > 0 and asserted <= lab.licence[compound]
         return asserted if licensed else 0.0
     gain = tables.gain_share[verb] * lab.entropy[compound]
-    return gain if gain > tables.proposals.gain_floor else 0.0
+    return gain if gain > GAIN_FLOOR else 0.0
 
 
 def reflect(lab, step):
@@ -247,11 +236,10 @@ def most_deferred(lab, tables):
 
     It has enough heartbeats of evidence, no pending proposal, and a price above its floor.
     """
-    rules = tables.proposals
-    found, most = -1, rules.evidence_heartbeats - 1
+    found, most = -1, EVIDENCE_HEARTBEATS - 1
     for verb in range(lab.discomfort.shape[0]):
         if lab.discomfort[verb] > most and lab.review_at[verb] == 0:
-            _, high = suggested_range(rules, lab.price[verb], tables.floor[verb])
+            _, high = suggested_range(lab.price[verb], tables.floor[verb])
             if high < lab.price[verb]:
                 found, most = verb, lab.discomfort[verb]
     return found
@@ -260,7 +248,7 @@ def most_deferred(lab, tables):
 def propose(lab, tables, step):
     """File a proposal for the most deferred verb. This uses up its evidence and changes no price."""
     verb = most_deferred(lab, tables)
-    low, high = suggested_range(tables.proposals, lab.price[verb], tables.floor[verb])
+    low, high = suggested_range(lab.price[verb], tables.floor[verb])
     step.event = PROPOSED
     step.proposed_verb = verb
     step.proposed_price = lab.price[verb]
@@ -282,11 +270,9 @@ def review_proposals(lab, tables, step):
     for verb in range(lab.review_at.shape[0]):
         if lab.review_at[verb] != 0 and lab.heartbeat >= lab.review_at[verb]:
             old = lab.price[verb]
-            guess = estimate(
-                old, lab.fair[verb], lab.uses[verb], lab.argued[verb], tables.proposals.half_trusted
-            )
+            guess = estimate(old, lab.fair[verb], lab.uses[verb], lab.argued[verb], HALF_TRUSTED)
             suggested = (lab.range_low[verb], lab.range_high[verb])
-            new = reviewed_price(old, suggested, guess, tables.floor[verb], tables.proposals.step_limit)
+            new = reviewed_price(old, suggested, guess, tables.floor[verb], _STEP_LIMIT)
             lab.price[verb] = new
             lab.review_at[verb] = 0
             lab.approvals += new != old
@@ -325,7 +311,7 @@ MECHANISM = Mechanism(
     name="proposals",
     # Deferrals are recorded even if `proposals.enabled` is false.
     active=lambda params: params.energy.enabled,
-    rules=lambda params: numbers(params.proposals),
+    rules=proposal_rules,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
     observed=observed,

@@ -1,6 +1,7 @@
 """Publication: the bits that a finding asserts and pays.
 
-Mechanism. A finding states "the class is ``k``" with probability ``q``. Against the prior ``p0`` it asserts
+Mechanism. A finding states "the class is ``k``" with probability ``q``. ``k`` is the exact posterior's most probable
+class or, with ``names_class``, the one that the agent names. Against the prior ``p0`` it asserts
 
     b(q) = q log2(q / p0_k) + (1 - q) log2((1 - q) / (1 - p0_k))   bits,
 
@@ -17,20 +18,33 @@ import math
 from typing import Any
 
 from solvent.lab.codes import Event
-from solvent.lab.mechanism import Field, Mechanism, columns, detail
+from solvent.lab.mechanism import Field, Mechanism, columns, derived, detail
+from solvent.lab.settings import ParamGroup, setting
+
+
+class PublicationParams(ParamGroup):
+    """Publication: what a finding says."""
+
+    names_class: bool = setting(
+        False, "switch", "a finding names its class; off: it is the exact posterior's most probable one"
+    )
+
 
 FIELDS = (
-    Field("published", "u1", "M", "flag", "a finding on the compound is published"),
-    Field("published_bits", "f8", "", "bits", "sum of log scores paid"),
-    Field("accepted", "i4", "", "findings", "findings accepted"),
-    Field("wrong", "i4", "", "findings", "accepted findings that are wrong"),
-    Field("rejected", "i4", "", "findings", "findings rejected"),
+    Field("published", "u1", "M", "flag", "a finding on the compound is published", project=True),
+    *derived(
+        Field("published_bits", "f8", "", "bits", "sum of log scores paid"),
+        Field("accepted", "i4", "", "findings", "findings accepted"),
+        Field("wrong", "i4", "", "findings", "accepted findings that are wrong", hidden=0),
+        Field("rejected", "i4", "", "findings", "findings rejected"),
+    ),
 )
 
 STEP_FIELDS = (
     Field("published_bits", "f8", "", "bits", "log score paid"),
     Field("right", "b1", "", "flag", "the finding, accepted or not, is right"),
     Field("belief", "f8", "", "probability", "p(class) of the finding"),
+    Field("asserted", "i1", "", "class", "class it asserted; -1 for no finding", -1),
 )
 
 # -- rules -------------------------------------------------------------------------------------
@@ -63,22 +77,29 @@ def any_unpublished(lab):
     return False
 
 
-def assert_finding(lab, compound, confidence, tables, step):
-    """Record the finding's probability and truth, and the bits that it asserts as its claim."""
-    named = lab.named[compound]
-    step.belief = lab.marginal[compound, named]
-    step.right = named == lab.potency[compound]
-    step.claim = bits_asserted(lab, compound, confidence, tables)
+def asserted_class(lab, action, tables):
+    """Return the class that a finding asserts: the one that the action names, or the most probable one."""
+    named = tables.potency[action]
+    return named if named >= 0 else lab.named[tables.compound[action]]
 
 
-def bits_asserted(lab, compound, confidence, tables):
-    """Return the bits that a finding on the compound would assert."""
-    return asserted_bits(confidence, tables.prior[lab.named[compound]])
+def assert_finding(lab, action, tables, step):
+    """Record the finding's class with its probability and truth, and the bits that it asserts as its claim."""
+    compound = tables.compound[action]
+    step.asserted = asserted_class(lab, action, tables)
+    step.belief = lab.marginal[compound, step.asserted]
+    step.right = step.asserted == lab.potency[compound]
+    step.claim = bits_asserted(lab, action, tables)
+
+
+def bits_asserted(lab, action, tables):
+    """Return the bits that a finding would assert."""
+    return asserted_bits(tables.confidence[action], tables.prior[asserted_class(lab, action, tables)])
 
 
 def release(lab, compound, confidence, tables, step):
-    """Publish the compound's most probable class and pay its log score."""
-    score = log_score(confidence, tables.prior[lab.named[compound]], step.right)
+    """Publish the finding and pay its log score."""
+    score = log_score(confidence, tables.prior[step.asserted], step.right)
     step.event = PUBLISHED
     step.published_bits = score
     lab.published_bits += score

@@ -9,6 +9,7 @@ import pygame
 from pygame import Rect
 
 from solvent.lab.codes import Event
+from solvent.lab.mechanisms.energy import CAP
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.text import (
     FAILURES,
@@ -99,8 +100,8 @@ class Picture:
         notes = [f"{lab['accepted']} published, {known_wrong(params, lab)}, {lab['refusals'].sum()} refused"]
         notes += [said for said in (project(params, lab), waiting(params, lab)) if said]
         if energy.enabled:
-            said = f"{in_units(lab['energy'])} of {energy.cap:g}, action {lab['slot'] + 1} of {energy.slots}"
-            y = self._book("energy", said, lab["energy"] / in_thousandths(energy.cap), y, ENERGY)
+            said = f"{in_units(lab['energy'])} of {CAP:g}, action {lab['slot'] + 1} of {energy.slots}"
+            y = self._book("energy", said, lab["energy"] / in_thousandths(CAP), y, ENERGY)
             notes += [presence(params, lab), f"energy by intent: {intents(lab['intents_shown'])}"]
         if params.gate.enabled:
             accepted, reviewed, rejected = lab["verdicts"]

@@ -17,6 +17,7 @@ from solvent.lab.actions import action_table, offered_verbs
 from solvent.lab.codes import Event
 from solvent.lab.mask import write_mask
 from solvent.lab.mechanisms.debt import multiplier
+from solvent.lab.mechanisms.energy import CAP
 from solvent.lab.params import LabParams
 from solvent.lab.settings import in_thousandths
 from solvent.lab.tables import tables_for
@@ -89,8 +90,8 @@ def books(params: LabParams, lab: Any) -> list[str]:
         _entry("debt", f"{marked}▏{debt:.2f} bits, limit {limit:g}", counts),
     ]
     if params.energy.enabled:
-        left = _bar(lab["energy"] / in_thousandths(params.energy.cap), BAR)
-        energy = f"{left}▏{in_units(lab['energy'])} of {params.energy.cap:g}"
+        left = _bar(lab["energy"] / in_thousandths(CAP), BAR)
+        energy = f"{left}▏{in_units(lab['energy'])} of {CAP:g}"
         lines.append(_entry("energy", energy, presence(params, lab)))
     lines += [_entry("due", due) for due in [waiting(params, lab)] if due]
     return lines + [_paint(mark, RED) for mark in [contaminated(params)] if mark]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvent.lab.codes import VERDICTS
-from solvent.lab.mechanisms.adequacy import RULES, rule_on, words_verdict
+from solvent.lab.mechanisms.adequacy import REJECT_FROM, REVIEW_FROM, RULES, rule_on, words_verdict
 from solvent.lab.mechanisms.gate import ACCEPT, MILLION, combined_verdict, gate_verdict
 from solvent.lab.params import LabParams
 from solvent.lab.tables import tables_for
@@ -145,7 +145,7 @@ def _finding(params: LabParams, lab: Any, compound: int, wording: int) -> Findin
         code = int(rule_on(lab, compound, wording, tables))
         score, rule = int(tables.rule_score[code]), RULES[code]
     if tables.adequacy.enforced:
-        words = words_verdict(score, tables.adequacy.review_from, tables.adequacy.reject_from)
+        words = words_verdict(score, REVIEW_FROM, REJECT_FROM)
     verdict = combined_verdict(gate, words, plates, params.gate.enforced)
     return Finding(
         wording=WORDINGS[wording],

@@ -13,8 +13,17 @@ from solvent.lab.actions import action_table, sentence
 from solvent.lab.codes import VERDICTS, EndReason, Event, Obstacle, Refusal, Verdict
 from solvent.lab.mechanisms.adequacy import RULES, looks_at
 from solvent.lab.mechanisms.assay import ec50_grid
-from solvent.lab.mechanisms.energy import hour_of, leakage, within_hours
+from solvent.lab.mechanisms.energy import (
+    LATE_FROM,
+    LATE_UNTIL,
+    PRESENT_FROM,
+    PRESENT_UNTIL,
+    hour_of,
+    leakage,
+    within_hours,
+)
 from solvent.lab.mechanisms.gate import DECISIONS, MILLION
+from solvent.lab.mechanisms.proposals import EVIDENCE_HEARTBEATS
 from solvent.lab.params import LabParams
 from solvent.lab.settings import UNIT, in_thousandths
 from solvent.lab.tables import tables_for
@@ -106,22 +115,18 @@ def lot_hours(params: LabParams, lab: Any) -> int:
     return params.assay.lot_heartbeats - int(lab["heartbeat"]) % params.assay.lot_heartbeats
 
 
+USER_IS_AWAY = f"the user is away until {PRESENT_FROM:02d}:00"
+
+
 def presence(params: LabParams, lab: Any) -> str:
     """Return a phrase for the user's presence and its end."""
     energy = params.energy
     hour = hour_of(params.budget.start_hour, int(lab["heartbeat"]))
-    if not within_hours(hour, energy.present_from, energy.present_until):
-        return _user_is_away(params)
-    always = energy.present_from == 0 and energy.present_until == 24
-    until = "all day" if always else f"until {energy.present_until:02d}:00"
-    late = within_hours(hour, energy.late_from, energy.late_until) and energy.late_social != 1.0
-    return f"user here {until}" + (f"; late, publishing ×{energy.late_social:g}" if late else "")
-
-
-def _user_is_away(params: LabParams) -> str:
-    energy = params.energy
-    back = "" if energy.present_from == energy.present_until else f" until {energy.present_from:02d}:00"
-    return f"the user is away{back}"
+    if not within_hours(hour, PRESENT_FROM, PRESENT_UNTIL):
+        return USER_IS_AWAY
+    late = within_hours(hour, LATE_FROM, LATE_UNTIL) and energy.late_social != 1.0
+    here = f"user here until {PRESENT_UNTIL:02d}:00"
+    return here + (f"; late, publishing ×{energy.late_social:g}" if late else "")
 
 
 # -- the last action
@@ -167,7 +172,7 @@ def _general(event: Event) -> str:
 
 def _outcome(params: LabParams, lab: Any, step: Any, event: Event) -> str:
     if event is Event.NOT_EXECUTED and step["obstacle"] != Obstacle.NONE:
-        return f"Not executed: {_obstacle(params, step)}."
+        return f"Not executed: {_obstacle(step)}."
     elif event is Event.DEFERRED:
         cost, left = in_units(step["energy_cost"]), in_units(step["energy_before"])
         told = f"Deferred: too dear, {cost} energy with {left} left."
@@ -226,10 +231,10 @@ def _refusal(params: LabParams, step: Any) -> str:
     return f"it would cost {step['inflated_cost']:.4g} wells, with {step['wells_before']} left"
 
 
-def _obstacle(params: LabParams, step: Any) -> str:
-    evidence = plural(params.proposals.evidence_heartbeats, "hour")
+def _obstacle(step: Any) -> str:
+    evidence = plural(EVIDENCE_HEARTBEATS, "hour")
     return {
-        Obstacle.CONTEXT_NOT_ALLOWED: _user_is_away(params),
+        Obstacle.CONTEXT_NOT_ALLOWED: USER_IS_AWAY,
         Obstacle.ALREADY_PUBLISHED: "it is published already",
         Obstacle.NO_REFLECTION: "a proposal must follow a reflection in the same hour",
         Obstacle.NO_EVIDENCE: f"it takes deferrals of one verb in {evidence}",
