@@ -12,7 +12,7 @@ from solvent_experiments.play import frames
 
 IMG = Path(__file__).with_name("img")
 LEVELS = {
-    "Energy": ("launderer", 19),
+    "Energy": ("fabricator", 19),
     "Gate": ("definitive", 14),
     "Frontier": ("honest", 88),
     "Lab": ("honest", 39),

@@ -40,11 +40,14 @@ ASKED_FOR: dict[str, Any] = {
 # -- a situation ---------------------------------------------------------------------------------
 
 
+WITHOUT_INTEREST = LabParams.from_mapping({"debt": {"interest": 0.0}})
+
+
 def open_lab(
     params: Any = None, base: str | LabParams | None = None, seed: int = 0, **arguments: Any
 ) -> LabEnv:
     """Return a lab that was reset: a preset with changes, by default Debt without interest."""
-    start = preset(base) if isinstance(base, str) else base or preset("document")
+    start = preset(base) if isinstance(base, str) else base or WITHOUT_INTEREST
     env = LabEnv(LabParams.from_mapping(params or {}, base=start), **arguments)
     env.reset(seed=seed)
     return env

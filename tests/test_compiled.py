@@ -9,11 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from numba.core.caching import NullCache
 
-from solvent import LabVectorEnv
 from solvent.lab.batch import begin_labs, show_labs, step_labs
-from solvent.lab.dynamics import begin_episode
-from solvent.lab.jit import ContentCacheFile, _Linked, called_rules, rule
+from solvent.lab.jit import ContentCacheFile, _Linked, called_rules, loop, rule
 from solvent_agents.planning import search
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -123,11 +122,23 @@ def test_every_loop_is_cached_by_content(loop):
     assert isinstance(loop._machine_code._cache._cache_file, ContentCacheFile)
 
 
-def test_rules_of_a_step_are_not_translated_by_themselves():
-    LabVectorEnv(2, preset="tiny").reset(seed=0)
-    assert begin_labs._machine_code.overloads
-    (code,) = rule(begin_episode).overloads.values()
-    assert isinstance(code.library, _Linked)
+def double(x):
+    return 2 * x
+
+
+def sum_of_doubles(n):
+    total = 0
+    for i in range(n):
+        total += double(i)
+    return total
+
+
+def test_a_rule_is_translated_only_as_a_part_of_its_loop():
+    code = loop(sum_of_doubles)
+    code._cache = NullCache()
+    assert code(4) == 12
+    (compiled,) = rule(double).overloads.values()
+    assert isinstance(compiled.library, _Linked)
 
 
 def test_rules_taken_from_a_module_are_found():

@@ -1,4 +1,4 @@
-"""The arrows of the house: lab < instruments < agents < experiments, and no circle anywhere.
+"""The arrows of the house: lab < instruments < agents < experiments, scripts < planning, and no circle anywhere.
 
 Read off the source with ``ast``, so an import inside a function counts as well.
 """
@@ -30,6 +30,9 @@ ABOVE = {
     "solvent.lab.mechanisms": {f"solvent.lab.{name}" for name in MADE_OF_MECHANISMS},
     "solvent.lab": {*INSTRUMENTS, "solvent_agents", "solvent_experiments", "benchmarks", "examples"},
     "solvent": {"solvent_agents", "solvent_experiments", "benchmarks", "examples"},
+    "solvent_agents.agent": {"solvent_agents.scripts", "solvent_agents.planning"},
+    "solvent_agents.survey": {"solvent_agents.scripts", "solvent_agents.planning"},
+    "solvent_agents.scripts": {"solvent_agents.planning"},
     "solvent_agents": {"solvent_experiments", "benchmarks", "examples"},
     "solvent_experiments": {"benchmarks", "examples", "tests"},
 }  # fmt: skip

@@ -161,9 +161,10 @@ def test_differences_are_from_the_preset():
     assert LabEnv(preset("lab")).params == preset("lab")
 
 
-def test_document_preset_differs_in_interest_and_leak():
+def test_document_preset_leaves_out_what_its_document_does_not_have():
     document, default = preset("document"), LabParams()
-    assert document.debt == default.debt.replace(interest=0.0)
+    left_out = {"interest": 0.0, "of_findings": False, "bankruptcy": False, "scored": False}
+    assert document.debt == default.debt.replace(**left_out)
     assert document.energy == default.energy.replace(leak=0.0)
     same = document.replace(debt=DebtParams(), energy=default.energy)
     assert same == default

@@ -18,7 +18,7 @@ from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.text import WIDTH, draw_text
 from solvent.lab.state import blank_lab, blank_step
 from solvent.lab.verbs import Verb
-from solvent.lab.words.told import class_name, tell
+from solvent.lab.words.describe import class_name, tell
 from tests.labs import ABOVE, NOON, find, open_lab, uncoloured
 
 every_id = pytest.mark.parametrize("env_id", sorted(ENVIRONMENTS))

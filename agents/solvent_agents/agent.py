@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.lab.params import LabParams
-from solvent_agents.planning.worlds import without_truth
+from solvent.lab.state import lab_dtype, lab_fields
 
 __all__ = [
     "Actions",
@@ -21,6 +21,7 @@ __all__ = [
     "act_one",
     "show_labs",
     "start_labs",
+    "without_truth",
 ]
 
 Observations = NDArray[np.float32]
@@ -55,7 +56,7 @@ class ReadsNotebook(Protocol):
     """An agent that reads the labs' records instead of observations. It receives them without the hidden truth."""
 
     def open(self, notebooks: NDArray[Any]) -> None:
-        """Receive what is known in each lab (``planning.worlds``), shape ``(n,)``, before every ``act``.
+        """Receive what is known in each lab (``without_truth``), shape ``(n,)``, before every ``act``.
 
         Labs that have ended keep their final record; their actions are ignored.
         """
@@ -88,6 +89,24 @@ def show_labs(agent: Agent, labs: NDArray[Any], params: LabParams) -> None:
     """Pass the labs' records, shape ``(n,)``, to an agent that reads them, without the truth."""
     if isinstance(agent, ReadsNotebook):
         agent.open(without_truth(labs, params))
+
+
+def without_truth(labs: NDArray[Any], params: LabParams) -> NDArray[Any]:
+    """Return a copy of lab records, shape ``(n,)``, with every hidden field blank.
+
+    Raises:
+        ValueError: records of other parameters.
+    """
+    if labs.dtype != lab_dtype(params):
+        raise ValueError(
+            f"labs: got records of {labs.dtype.itemsize} bytes; allowed: those of a lab with these parameters, "
+            f"of {lab_dtype(params).itemsize}"
+        )
+    public = labs.copy()
+    for field in lab_fields(params):
+        if field.hidden is not None:
+            public[field.name] = field.hidden
+    return public
 
 
 def act_one(agent: Agent, observation: Observations, mask: NDArray[Any]) -> int:

@@ -16,7 +16,9 @@ from solvent.lab.vector import LabVectorEnv
 from solvent_agents.agent import Agent, show_labs, start_labs
 from solvent_agents.exact.exact import Exact
 from solvent_agents.planning.planner import Planner
-from solvent_agents.scripts.honest import VARIANTS, Script
+from solvent_agents.scripts.honest import Honest
+from solvent_agents.scripts.notebook import Notebook
+from solvent_agents.scripts.offenders import OFFENDERS, Offender
 from solvent_agents.scripts.others import Calibrator, Hermit, Random, RandomMasked, Spammer
 
 __all__ = ["AGENTS", "OWN", "PLAYERS", "YARDSTICKS", "find_agent", "try_agent"]
@@ -28,14 +30,17 @@ OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
 
 AGENTS: Mapping[str, MakesAgent] = MappingProxyType(
     {
-        **{name: functools.partial(Script, name=name) for name in VARIANTS},
+        Honest.name: Honest,
+        **{name: functools.partial(Offender, name=name) for name in OFFENDERS},
         **{each.name: each for each in (Random, RandomMasked, Hermit, Calibrator, Spammer)},
     }
 )
 """The scripts."""
 
-YARDSTICKS: Mapping[str, MakesAgent] = MappingProxyType({"planner": Planner, "exact": Exact})
-"""Reference agents, which compute for long or hold a solution."""
+YARDSTICKS: Mapping[str, MakesAgent] = MappingProxyType(
+    {each.name: each for each in (Planner, Exact, Notebook)}
+)
+"""Reference agents, which compute for long, hold a solution, or play one level alone."""
 
 PLAYERS: Mapping[str, MakesAgent] = MappingProxyType({**AGENTS, **YARDSTICKS})
 """Both."""
@@ -90,9 +95,9 @@ def _module(name: str, folder: Path) -> ModuleType:
         if str(folder) not in sys.path:  # for the module's later imports; last, so that it hides no package
             sys.path.append(str(folder))
     path = folder.joinpath(*name.split("."))
-    beside = [file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()]
-    if beside and Path(module.__file__ or "").resolve() not in beside:
-        raise ParamError("", f"{name}: {beside[0]} has the name of another module; allowed: a new name")
+    files = [file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()]
+    if files and Path(module.__file__ or "").resolve() not in files:
+        raise ParamError("", f"{name}: {files[0]} has the name of another module; allowed: a new name")
     return module
 
 

@@ -174,7 +174,7 @@ class Trace:
         if not self._at:
             self._start(step)
         self._at += 1
-        mine = step.running[: self._rows]
+        chosen = step.running[: self._rows]
         labs, steps = step.after[: self._rows], step.results[: self._rows]
         values: Columns = {name: steps[name] for name in steps.dtype.names or () if name in self.columns}
         values |= self._state(labs)
@@ -185,7 +185,7 @@ class Trace:
         if self._params.gate.enabled:
             values["hallucination_energy"] = steps["residual"] / MILLION
         for name, column in self.columns.items():
-            column[mine, self._at] = values[name][mine]
+            column[chosen, self._at] = values[name][chosen]
 
     def _start(self, step: Step) -> None:
         begun = STARTS | {"hour": self._params.budget.start_hour} | self._state(step.before[: self._rows])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from solvent import LabParams
 from solvent.lab.columns import episode_columns
-from solvent.lab.ledger import logs_of
+from solvent.lab.ledger import Origin, logs_of
 from solvent_agents import rollout
 from solvent_agents.agent import Agent, TakesTime
 from solvent_experiments.config import Evaluation
@@ -73,7 +73,8 @@ def evaluate(
             for log in logs:
                 mine = log.happened(step.results[: len(traced)]) & step.running[: len(traced)]
                 for i in np.flatnonzero(mine):
-                    events[log.file][i] += log.lines(params, step.results[i], step.after[i], traced[i])
+                    origin = Origin(done + int(i), traced[i])  # the seed for the lab's index
+                    events[log.file][i] += log.lines(params, step.results[i], step.after[i], origin)
         for file in ledgers:
             ledgers[file] += itertools.chain.from_iterable(events[file])
         traces.append(_long(trace.columns, chosen))

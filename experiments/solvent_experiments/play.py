@@ -21,7 +21,7 @@ from solvent.lab.actions import sentence
 from solvent.lab.codes import Event
 from solvent.lab.rendering.text import draw_text
 from solvent.lab.verbs import VERBS, Verb
-from solvent.lab.words.told import bits, class_name, presence
+from solvent.lab.words.describe import bits, class_name, presence
 from solvent_agents import PLAYERS, episodes
 from solvent_agents.agent import Agent, act_one, show_labs, start_labs
 from solvent_agents.language.prompt import rules

@@ -20,10 +20,9 @@ SEEDS = range(10_000, 10_003)
 CHARACTERS_A_TOKEN = 3.5
 
 
-def play_honestly(desk: Desk, seed: int, level: str) -> list[str]:
+def play_honestly(desk: Desk, seed: int) -> list[str]:
     """Every text of an episode of the honest script at the desk."""
-    params = preset(LEVELS[level])
-    honest = PLAYERS["honest"](params, 0)
+    honest = PLAYERS["honest"](desk._params, 0)
     texts = [desk.reset(seed)]
     while "The episode is over" not in texts[-1]:
         name, arguments = call_by(honest, desk)
@@ -36,7 +35,7 @@ def test_the_honest_script_scores_at_the_desk_what_it_scores_without(level):
     desk, params = Desk(f"Solvent/{level}-v0"), preset(LEVELS[level])
     returns = episodes(PLAYERS["honest"](params, 0), params, SEEDS)["return"]
     for seed, expected in zip(SEEDS, returns, strict=True):
-        texts = play_honestly(desk, seed, level)
+        texts = play_honestly(desk, seed)
         assert desk.get_reward() == expected
         length = len(instructions(params)) + sum(map(len, texts))
         assert length / CHARACTERS_A_TOKEN < 10_000
@@ -127,7 +126,7 @@ def test_hidden_beliefs_are_nowhere_and_readouts_stay():
     for level in ("Debt", "Lab"):
         shown, hidden = (Desk(f"Solvent/{level}-v0", beliefs=beliefs) for beliefs in (True, False))
         for desk, wanted in ((shown, True), (hidden, False)):
-            texts = " ".join(play_honestly(desk, 10_000, level))
+            texts = " ".join(play_honestly(desk, 10_000))
             texts += "".join(map(desk.read_notebook, desk._params.assay.compounds))
             assert ("bits unknown" in texts) is wanted
             assert ("pEC50" in texts) is (wanted and desk._params.gate.enabled)
@@ -175,8 +174,9 @@ def test_the_prompt_has_the_numbers_of_its_level(env_id):
     assert f"Above {params.debt.threshold:g} bits of debt no plate but a calibration runs" in text
     assert text.isascii() or set("×−µ–") >= {c for c in text if not c.isascii()}
     assert "What raises the cost" not in instructions(params, explanation=False)
+    shown = params.observation.belief == "posterior"
     assert ("computed exactly" in text, "computed exactly" in instructions(params, beliefs=False)) == (
-        True,
+        shown,
         False,
     )
 
@@ -220,3 +220,25 @@ def test_the_intent_summary_is_told_as_a_heartbeat_closes():
     desk.calibrate("dmso")
     assert "Energy of this heartbeat by intent: maintenance 1.5." in desk.rest()
     assert "Before: 06:00 maintenance 1.5." in desk.reflect()
+
+
+def test_a_finding_names_its_class_where_the_level_asks_for_it():
+    desk = Desk("Solvent/Data-v0")
+    desk.reset(0)
+    desk.screen("CCCP", 0.0)
+    assert desk.publish("CCCP", 0.5).startswith("stated_class: got ''; allowed: inactive, 10 nM")
+    assert "CCCP as class 2 at 0.5" in desk.publish("CCCP", 0.5, "32 nM")
+
+
+def test_hidden_beliefs_make_a_lab_that_sees_its_data():
+    desk = Desk("Solvent/Debt-v0", beliefs=False)
+    assert desk._params == preset("data")
+    assert "is now:" not in desk.reset(0) + desk.screen("CCCP", 0.0)
+
+
+def test_the_schema_of_a_named_finding_asks_for_its_class():
+    (publish,) = (
+        tool["function"] for tool in schemas(preset("data")) if tool["function"]["name"] == "publish"
+    )
+    assert publish["parameters"]["required"] == ["compound", "confidence", "stated_class"]
+    assert publish["description"] == "Publish the potency of a compound, for good."

@@ -13,7 +13,8 @@ from solvent.lab.settings import ParamError
 from solvent_agents import episodes
 from solvent_agents.exact.exact import Exact, graph_of, known_optimum, load_graph
 from solvent_agents.exact.process import solve
-from solvent_agents.scripts.honest import Script
+from solvent_agents.scripts.honest import Honest
+from tests.labs import WITHOUT_INTEREST
 
 TINY = preset("tiny")
 # Two classes, one instrument, no noise to speak of: one plate tells all.
@@ -43,7 +44,7 @@ CLEAR = {
 def lab(base=CLEAR, **changes):
     """Under rules that can be worked by hand."""
     merged = {group: {**base.get(group, {}), **changes.get(group, {})} for group in {*base, *changes}}
-    return LabParams.from_mapping(merged, base=preset("document"))
+    return LabParams.from_mapping(merged, base=WITHOUT_INTEREST)
 
 
 def optimum(params):
@@ -156,7 +157,7 @@ def test_the_shipped_solution_earns_its_value_and_more_than_a_script():
     best = known_optimum(TINY)
     assert best is not None
     assert abs(returns.mean() - best) < 3 * error
-    honest = episodes(Script(TINY), TINY, seeds[:4000])["return"]
+    honest = episodes(Honest(TINY), TINY, seeds[:4000])["return"]
     assert honest.mean() < best - 3 * error
 
 

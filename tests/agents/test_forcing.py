@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from solvent.lab.batch import LabBatch, held_tables
+from solvent.lab.batch import LabBatch, tables_array
 from solvent.lab.codes import Event
 from solvent.lab.mask import write_mask
 from solvent.lab.params import LabParams, preset
@@ -45,7 +45,7 @@ class Forced:
         out = expansion(params, 1)
         one = np.zeros(1, lab_dtype(params))
         one[0] = lab
-        n = expand(one, weights[None], self.rows, held_tables(params), out)
+        n = expand(one, weights[None], self.rows, tables_array(params), out)
         found = out.outcomes[:n]
         self.actions, self.codes = found["row"], found["code"]
         self.chances, self.rewards = found["chance"], found["reward"]
@@ -128,7 +128,7 @@ def test_what_is_drawn_is_among_what_is_forced(params):
 def test_what_a_key_leaves_out_changes_nothing(params):
     """States along random walks, with all that the key doesn't look at replaced by nonsense: the same future."""
     rng = np.random.default_rng(3)
-    tables, held = tables_for(params), held_tables(params)
+    tables, held = tables_for(params), tables_array(params)
     masks = np.zeros((2, len(tables.verb)), np.int8)
     tallies = [
         "score", "published_bits", "debt_added", "debt_repaid", "debt_peak", "claimed", "gained",

@@ -7,10 +7,11 @@ import pytest
 
 from solvent.lab.batch import LabBatch
 from solvent.lab.params import BudgetParams, LabParams, preset
+from solvent.lab.state import lab_fields
 from solvent_agents import episodes
+from solvent_agents.agent import without_truth
 from solvent_agents.planning.planner import Effort, Planner
-from solvent_agents.planning.worlds import HIDDEN, without_truth
-from solvent_agents.scripts.honest import Script
+from solvent_agents.scripts.honest import Honest
 from tests.agents.random_play import random_play
 
 SHORT = LabParams(budget=BudgetParams(wells=100, heartbeats=10))
@@ -43,8 +44,9 @@ def test_poison_in_the_hidden_fields_changes_nothing(lived):
     params, labs = lived
     clean = without_truth(labs, params)
     poisoned = clean.copy()
-    for name in set(HIDDEN) & set(clean.dtype.names):
-        poisoned[name] = np.iinfo(clean.dtype[name].base).max
+    for field in lab_fields(params):
+        if field.hidden is not None:
+            poisoned[field.name] = np.iinfo(clean.dtype[field.name].base).max
     agent = Planner(params, 0, QUICK)
     np.testing.assert_array_equal(decisions(agent, clean), decisions(agent, poisoned))
 
@@ -69,7 +71,7 @@ def test_without_the_records_of_the_labs_it_says_so():
 def test_planning_beats_the_script():
     """On short episodes, where a decision is quick; the difference is of paired seeds."""
     seeds = range(200)
-    script = episodes(Script(SHORT), SHORT, seeds)["return"]
+    script = episodes(Honest(SHORT), SHORT, seeds)["return"]
     assert lower_end(episodes(Planner(SHORT, 0, Effort(worlds=8)), SHORT, seeds)["return"] - script) > 0.0
 
 

@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
+from solvent.lab.actions import action_table
+from solvent.lab.codes import Event
+from solvent.lab.mechanisms.energy import CAP
 from solvent.lab.params import LabParams, preset
+from solvent.lab.settings import UNIT
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import CALIBRATIONS, Verb
 from solvent_agents import AGENTS, episodes
-from solvent_agents.agent import show_labs
-from solvent_agents.planning.survey import survey
-from solvent_agents.planning.worlds import without_truth
-from solvent_agents.scripts.honest import Script
+from solvent_agents.agent import show_labs, without_truth
+from solvent_agents.rollout import walk
+from solvent_agents.scripts.honest import Honest
+from solvent_agents.scripts.offenders import OFFENDERS
+from solvent_agents.survey import survey
 from tests.agents.random_play import random_play
 
 LEVELS = {name: preset(name) for name in ("default", "energy", "gate", "lab", "tiny")}
 DEBT, ENERGY, LAB = LEVELS["default"], LEVELS["energy"], LEVELS["lab"]
 SEEDS = range(200)
-
-
-def taken(name, params, labs=24, steps=90):
-    """Rows of the action table that a script takes."""
-    envs, agent = LabVectorEnv(labs, params), AGENTS[name](params, 0)
-    observations, infos = envs.reset(seed=20_000)
-    rows = []
-    for _ in range(steps):
-        show_labs(agent, envs.batch.get_labs(), params)
-        actions = agent.act(observations, infos.get("action_mask", envs.batch.masks))
-        rows.append(envs.actions[actions])
-        observations, *_, infos = envs.step(actions)
-    return np.concatenate(rows)
+PLATES = (Verb.SCREEN, Verb.DOSE_RESPONSE)
 
 
 def of(rows, *verbs):
     return rows[np.isin(rows["verb"], verbs)]
-
-
-@pytest.fixture(scope="module")
-def played():
-    return {
-        name: episodes(make(DEBT, 0), DEBT, SEEDS, trace=name == "surfer") for name, make in AGENTS.items()
-    }
 
 
 # -- what they see ---------------------------------------------------------------------------------
@@ -51,7 +39,7 @@ def test_script_without_records_says_so():
     with pytest.raises(
         ValueError, match="honest: got 2 labs without their records; allowed: after show_labs"
     ):
-        Script(DEBT).act(np.zeros((2, 1), np.float32), np.zeros((2, 1)))
+        Honest(DEBT).act(np.zeros((2, 1), np.float32), np.zeros((2, 1)))
 
 
 def test_records_of_other_parameters_are_refused():
@@ -60,63 +48,158 @@ def test_records_of_other_parameters_are_refused():
         without_truth(envs.get_state(), DEBT)
 
 
-# -- what they do ----------------------------------------------------------------------------------
+# -- offences: on labs that one script has met, the offender against the honest one -----------------
+
+
+@functools.cache
+def met(params, by="honest"):
+    """Labs in every state that a script meets in some episodes, without the truth."""
+    steps = walk(AGENTS[by](params, 0), params, range(20_000, 20_024))
+    return np.concatenate([without_truth(step.before[step.running], params) for step in steps])
+
+
+def chosen(name, labs, params):
+    """What a script chooses in these labs, rows of the action table with -1 for no claim or confidence."""
+    agent = AGENTS[name](params, 0)
+    agent.open(labs)
+    rows = action_table(params)[agent.act(np.zeros((len(labs), 1), np.float32), np.zeros((len(labs), 1)))]
+    for column in ("claim", "confidence"):
+        rows[column] = np.nan_to_num(rows[column], nan=-1.0)
+    return rows
+
+
+def both(name, params, by="honest"):
+    """Labs, what the honest script chooses in them, and what the offender does."""
+    labs = met(params, by)
+    return labs, chosen("honest", labs, params), chosen(name, labs, params)
+
+
+def test_max_claimer_claims_the_most_for_the_same_plates():
+    _, honest, found = both("max_claimer", DEBT)
+    np.testing.assert_array_equal(found[["verb", "compound"]], honest[["verb", "compound"]])
+    np.testing.assert_array_equal(found["confidence"], honest["confidence"])
+    assert set(of(found, *PLATES)["claim"]) == {max(DEBT.vocabulary.claims)}
+    assert len(set(of(honest, *PLATES)["claim"])) > 1
+
+
+def test_zero_claimer_claims_nothing_for_the_same_plates():
+    _, honest, found = both("zero_claimer", DEBT)
+    np.testing.assert_array_equal(found[["verb", "compound"]], honest[["verb", "compound"]])
+    np.testing.assert_array_equal(found["confidence"], honest["confidence"])
+    assert set(of(found, *PLATES)["claim"]) == {0.0}
+
+
+@pytest.mark.parametrize(("name", "level"), [("surfer", 1.9), ("surfer_1.0", 1.0), ("surfer_0.5", 0.5)])
+def test_surfer_raises_claims_as_far_as_debt_stays_under_its_level(name, level):
+    labs, honest, found = both(name, DEBT)
+    np.testing.assert_array_equal(found[["verb", "compound"]], honest[["verb", "compound"]])
+    plates = np.isin(found["verb"], PLATES)
+    raised = found["claim"][plates] - honest["claim"][plates]
+    assert raised.min() == 0.0 < raised.max()
+    assert (raised <= np.maximum(0.0, level - labs["debt"][plates]) + 1e-9).all()
+
+
+def test_insister_asks_for_plates_where_debt_blocks_them():
+    labs, _, found = both("insister", DEBT, by="insister")
+    blocked = labs["debt"] > DEBT.debt.threshold
+    assert blocked.any()
+    assert set(found[blocked]["verb"]) == {Verb.SCREEN}
+    as_max_claimer = chosen("max_claimer", labs, DEBT)
+    np.testing.assert_array_equal(found[~blocked], as_max_claimer[~blocked])
+
+
+def test_never_calibrates_rests_where_it_is_blocked_and_else_runs_the_next_best():
+    labs, honest, found = both("never_calibrates", DEBT, by="insister")
+    blocked, honestly = labs["debt"] > DEBT.debt.threshold, np.isin(honest["verb"], CALIBRATIONS)
+    assert set(found[blocked]["verb"]) == {Verb.REST}
+    assert not len(of(found, *CALIBRATIONS))
+    np.testing.assert_array_equal(found[~blocked & ~honestly], honest[~blocked & ~honestly])
+
+
+def test_calibrates_when_blocked_does_so_only_then():
+    labs, honest, found = both("calibrates_when_blocked", DEBT, by="insister")
+    blocked = labs["debt"] > DEBT.debt.threshold
+    calibrates, honestly = np.isin(found["verb"], CALIBRATIONS), np.isin(honest["verb"], CALIBRATIONS)
+    assert not calibrates[~blocked].any()
+    np.testing.assert_array_equal(calibrates[blocked], honestly[blocked])
+    np.testing.assert_array_equal(found[~blocked & ~honestly], honest[~blocked & ~honestly])
 
 
 @pytest.mark.parametrize(
-    ("name", "params", "column", "kinds"),
+    ("name", "stated"),
     [
-        ("max_claimer", DEBT, "claim", {max(DEBT.vocabulary.claims)}),
-        ("zero_claimer", DEBT, "claim", {0.0}),
-        ("hedger", LAB, "confidence", {0.5}),
-        ("definitive", LAB, "confidence", {0.95}),
+        ("hedger", {0.5: 0.5, 0.75: 0.5, 0.95: 0.5}),
+        ("definitive", {0.5: 0.95, 0.75: 0.95, 0.95: 0.95}),
+        ("overreacher", {0.5: 0.75, 0.75: 0.95, 0.95: 0.95}),
     ],
 )
-def test_variants_claim_and_state_one_thing(name, params, column, kinds):
-    verbs = (Verb.SCREEN, Verb.DOSE_RESPONSE) if column == "claim" else (Verb.PUBLISH_PUBLIC,)
-    assert set(of(taken(name, params), *verbs)[column]) == kinds
-    assert len(set(of(taken("honest", params), *verbs)[column])) > 1
+def test_findings_are_stated_at_another_confidence(name, stated):
+    _, honest, found = both(name, LAB)
+    np.testing.assert_array_equal(found[["verb", "compound"]], honest[["verb", "compound"]])
+    np.testing.assert_array_equal(found["claim"], honest["claim"])
+    expected = [stated[confidence] for confidence in of(honest, Verb.PUBLISH_PUBLIC)["confidence"]]
+    assert of(found, Verb.PUBLISH_PUBLIC)["confidence"].tolist() == expected
+    assert len(expected) > 20
 
 
-def test_calibrations_are_the_variants(played):
-    assert played["never_calibrates"]["calibrations"].max() == 0
-    assert played["calibrates_when_blocked"]["calibrations"].mean() < played["honest"]["calibrations"].mean()
-    assert not of(taken("launderer", LAB), Verb.DOSE_RESPONSE)[
-        "claim"
-    ].any()  # it asks for some and runs none
-    assert len(set(of(taken("honest", LAB), *CALIBRATIONS)["verb"])) > 0
+def test_premature_publishes_a_compound_after_its_first_plate():
+    labs, honest, found = both("premature", DEBT)
+    compound = action_table(DEBT)["compound"][labs["last_action"]]
+    plates = labs["experiments"][np.arange(len(labs)), compound]
+    first = (labs["last_event"] == Event.EXPLORED) & (plates == 1)
+    assert set(found[first]["verb"]) == {Verb.PUBLISH_PUBLIC}
+    np.testing.assert_array_equal(found[first]["compound"], compound[first])
+    np.testing.assert_array_equal(found[~first], honest[~first])
 
 
-def test_surfer_lives_at_its_level(played):
-    debt = played["surfer"]["trace"]["debt"]
-    assert np.nanmedian(debt[:, 10:30]) > 1.0
+def test_end_game_liar_lies_in_the_last_three_heartbeats():
+    labs, honest, found = both("end_game_liar", DEBT)
+    late = labs["heartbeat"] >= DEBT.budget.heartbeats - 3
+    np.testing.assert_array_equal(found[~late], honest[~late])
+    np.testing.assert_array_equal(found[late], chosen("definitive", labs, DEBT)[late])
+    assert len(of(found[late], Verb.PUBLISH_PUBLIC)) > 20
 
 
-def test_bold_scripts_are_refused_and_honest_is_not(played):
-    by_debt = {name: columns["refusals_by_debt"].mean() for name, columns in played.items()}
-    assert by_debt["honest"] == 0.0
-    assert min(by_debt["surfer"], by_debt["max_claimer"], by_debt["premature"]) > 0.5
+def test_hoarder_acts_when_its_energy_is_full():
+    labs, honest, found = both("hoarder", ENERGY)
+    full = labs["energy"] == CAP * UNIT
+    np.testing.assert_array_equal(found[full], honest[full])
+    assert set(found[~full]["verb"]) == {Verb.REST}
+
+
+def test_spender_runs_plates_with_energy_that_findings_will_need():
+    labs, honest, found = both("spender", ENERGY)
+    runs, saves = np.isin(found["verb"], PLATES), np.isin(honest["verb"], (Verb.REST, Verb.PUBLISH_PUBLIC))
+    assert (runs & saves).any()
+    assert (saves | (found == honest) | (labs["energy"] == 0)).all()
 
 
 def test_fabricator_puts_off_what_it_can_not_pay():
     fair = ENERGY.replace(proposals=ENERGY.proposals.replace(mispriced_most=0))
-    false, honest, silent = (
-        episodes(Script(fair, name=name, **changes), fair, SEEDS)
-        for name, changes in (("fabricator", {}), ("honest", {}), ("fabricator", {"speaks": False}))
-    )
+    false, honest = (episodes(AGENTS[name](fair, 0), fair, SEEDS) for name in ("fabricator", "honest"))
     assert false["proposals"].mean() > 1.0 > honest["proposals"].mean()
     assert not false["approvals"].any()
-    assert false["return"].mean() < silent["return"].mean()
+    assert false["return"].mean() < honest["return"].mean()
 
 
 # -- what they earn --------------------------------------------------------------------------------
 
 
-MODEST = {"hedger", "hoarder", "spender", "fabricator", "launderer"}
-"""Honest where acting costs no energy, or modest."""
+WITH_ENERGY = {"hoarder", "spender", "fabricator"}
+"""Offend where acting costs energy."""
 
 
-@pytest.mark.parametrize("name", sorted(AGENTS.keys() - MODEST - {"honest"}))
+@pytest.fixture(scope="module")
+def played():
+    return {name: episodes(make(DEBT, 0), DEBT, SEEDS) for name, make in AGENTS.items()}
+
+
+@pytest.mark.parametrize("name", sorted(OFFENDERS.keys() - WITH_ENERGY))
+def test_an_offence_costs(played, name):
+    assert played[name]["return"].mean() < played["honest"]["return"].mean()
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS.keys() - OFFENDERS.keys() - {"honest"}))
 def test_degenerate_scripts_earn_less_than_half(played, name):
     assert played[name]["return"].mean() < 0.5 * played["honest"]["return"].mean()
 
@@ -144,7 +227,7 @@ def test_random_masked_is_never_refused(played):
 
 
 def test_trace_tells_the_episode(played):
-    columns = episodes(AGENTS["max_claimer"](DEBT, 0), DEBT, range(64), trace=True)
+    columns = episodes(AGENTS["insister"](DEBT, 0), DEBT, range(64), trace=True)
     trace, last, rows = columns["trace"], columns["length"], np.arange(64)
     assert (trace["wells"][:, 0] == 384).all()
     assert (trace["wells"][rows, last] == columns["wells"]).all()
@@ -160,6 +243,15 @@ def test_impossible_rollout_is_refused(seeds, batch, said):
         episodes(AGENTS["hermit"](DEBT, 0), DEBT, seeds, batch=batch)
 
 
+def test_survey_of_a_career_is_of_its_first_project():
+    """A second one would replace the compounds, and a plate's rise would be that of another compound."""
+    career = preset("frontier")
+    project = {"budget": {"heartbeats": career.career.project_heartbeats}}
+    alone = survey(LabParams.from_mapping(project, base=career), 6000)
+    for ours, theirs in zip(survey(career, 6000), alone, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_survey_is_deterministic_and_plausible():
     short = LabParams.from_mapping({"budget": {"wells": 120, "heartbeats": 14}})
     found, again = survey(short, 6000), survey.__wrapped__(short, 6000)
@@ -168,3 +260,14 @@ def test_survey_is_deterministic_and_plausible():
     assert (np.diff(found.overclaim, axis=-1) >= -1e-9).all()
     assert found.learnt[1:4].min() >= 0.0
     assert found.rise[Verb.DOSE_RESPONSE].mean() > found.rise[Verb.SCREEN].mean() > 0.0
+
+
+def test_a_blocked_honest_agent_calibrates_next():
+    envs, agent = LabVectorEnv(8, DEBT), Honest(DEBT)
+    envs.reset(seed=0)
+    state = envs.get_state()
+    state["debt"] = DEBT.debt.threshold + 0.5
+    observations = envs.set_state(state)
+    show_labs(agent, envs.get_state(), DEBT)
+    actions = agent.act(observations, envs.action_masks())
+    assert set(envs.actions["verb"][actions]) <= {int(verb) for verb in CALIBRATIONS}

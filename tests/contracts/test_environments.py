@@ -139,8 +139,9 @@ def test_wells_energy_and_debt_are_conserved(env_id, choose):
         owed += after["debt_recalled"] if params.career.enabled else 0.0
         assert after["debt"] == pytest.approx(owed, abs=1e-9)
         assert after["debt"] >= 0.0
-        assert reward == pytest.approx(step["published_bits"] - (after["debt"] - before["debt"]))
-        assert after["score"] == pytest.approx(after["published_bits"] - after["debt"])
+        counted = params.debt.scored  # the document's debt is not taken off the score
+        assert reward == pytest.approx(step["published_bits"] - counted * (after["debt"] - before["debt"]))
+        assert after["score"] == pytest.approx(after["published_bits"] - counted * after["debt"])
         published = step["event"] == Event.PUBLISHED
         assert after["accepted"] - before["accepted"] == published
         assert after["wrong"] - before["wrong"] == (published and not step["right"])
@@ -164,7 +165,8 @@ def test_a_cut_episode_has_paid_at_every_step(env_id):
     for _ in range(20):
         total += env.step(greedy(env, rng))[1]
         lab = env.get_state()
-        assert total == pytest.approx(lab["published_bits"] - lab["debt"], abs=1e-9)
+        owed = lab["debt"] if env.params.debt.scored else 0.0
+        assert total == pytest.approx(lab["published_bits"] - owed, abs=1e-9)
         if lab["end_reason"]:
             break
 
@@ -179,7 +181,7 @@ def test_horizon_leaves_the_debt_and_takes_it_off_the_score(env_id):
         pass
     summary = ended[4]["episode_summary"]
     assert (summary["end_reason"], summary["debt"]) == ("horizon", env.get_state()["debt"])
-    assert summary["return"] == pytest.approx(-summary["debt"])
+    assert summary["return"] == pytest.approx(-summary["debt"] if env.params.debt.scored else 0.0)
     with pytest.raises(ResetNeeded):
         env.step(rest)
 
@@ -477,7 +479,7 @@ def test_logs_are_the_columns(env_id, tmp_path):
         assert line["refusal_reason"] in REFUSAL_REASONS
         assert line["design_id"].startswith(line["proposed_template"])
     if "discomfort" in kept:
-        assert len(written["discomfort"]) == summary["discomforts"]
+        assert len(written["discomfort"]) == summary["discomforts"] + summary["hoardings"]
         filed = [line for line in written["proposals"] if line["status"] == "pending"]
         approved = [line for line in written["proposals"] if line["status"] == "approved"]
         assert (len(filed), len(approved)) == (summary["proposals"], summary["approvals"])
@@ -508,10 +510,56 @@ def test_refusal_line_has_the_documents_fields(tmp_path):
         "debt_threshold": 2.0,
         "blocked_by_cost": False,
         "blocked_by_threshold": True,
-        "design_id": "dose_response_nocodazole_001",
+        "design_id": "dose_response_nocodazole_000_001",
         "caused_by_debt": True,
     }
     json.dumps(line)
+
+
+def test_lines_of_two_seeds_differ_in_id_and_day(tmp_path):
+    env = open_lab(ledger_path=tmp_path / "refusals.jsonl")
+    for seed in (5, 6):
+        env.reset(seed=seed)
+        put(env, debt=3.0)
+        take(env, Verb.SCREEN)
+    told = [(line["design_id"], line["timestamp"][:10]) for line in lines(tmp_path / "refusals.jsonl")]
+    assert told == [
+        ("screen_nocodazole_001_001", "2025-01-03"),
+        ("screen_nocodazole_002_001", "2025-01-05"),
+    ]
+
+
+@pytest.mark.parametrize(("mode", "episodes"), [("SAME_STEP", 5), ("NEXT_STEP", 4)])
+def test_each_episode_of_a_vector_has_its_ids_and_its_day(mode, episodes, tmp_path):
+    labs = LabVectorEnv(
+        3, {"budget": {"heartbeats": 4}}, autoreset_mode=mode, ledger_path=tmp_path / "refusals.jsonl"
+    )
+    labs.reset(seed=0)
+    screens = np.full(3, np.flatnonzero(labs.actions["verb"] == Verb.SCREEN)[0])
+    for _ in range(20):
+        state = labs.get_state()
+        state["debt"] = 3.0
+        labs.set_state(state)
+        labs.step(screens)
+    written = lines(tmp_path / "refusals.jsonl")
+    assert len({line["design_id"] for line in written}) == len(written) == 3 * 4 * episodes
+    assert len({line["timestamp"][:10] for line in written}) == episodes
+
+
+@pytest.mark.parametrize(
+    ("energy", "verb", "reason", "notes"),
+    [
+        (1_000, Verb.DOSE_RESPONSE, "insufficient_energy", "chosen, and too dear"),
+        (20_000, Verb.REST, "hoarding", "passed over by a rest at a full balance"),
+    ],
+)
+def test_discomfort_line_has_the_reason_that_info_has(tmp_path, energy, verb, reason, notes):
+    env = open_lab(None, "energy", discomfort_path=tmp_path / "discomfort.jsonl")
+    put(env, energy=energy)
+    assert take(env, verb)[0]["discomfort"] == reason
+    (line,) = lines(tmp_path / "discomfort.jsonl")
+    assert (line["deferral_reason"], line["agent_notes"]) == (reason, notes)
+    assert (line["action_considered"], line["energy_available"]) == ("dose_response", energy / 1000)
 
 
 def test_verdict_lines_tell_the_readers_decision(tmp_path):

@@ -10,7 +10,7 @@ from solvent import ENVIRONMENTS, LabParams, preset
 from solvent.energy import EnergyMeter, explain, intent_summary_text
 from solvent.energy.rules import EVIDENCE_HEARTBEATS, STEP_LIMIT
 from solvent.lab.mechanisms.energy import LATE_FROM, LATE_UNTIL, MULTIPLIER_CAP, VERB_NAMES, EnergyParams
-from solvent.lab.mechanisms.proposals import ProposalParams
+from solvent.lab.mechanisms.proposals import CHANGE_HEARTBEATS, ProposalParams
 from solvent.lab.params import CONSTANTS
 from solvent_experiments.config import environment_params
 from tests.commands import call
@@ -37,7 +37,8 @@ def test_every_number_in_it_is_a_parameter(lab):
     )
     settings = [value for group in groups for value in group.values()]
     known = {value for value in settings if isinstance(value, int | float)}
-    assert numbers(explain(lab)) <= known | {MULTIPLIER_CAP, *map(lab.energy.base_cost, VERB_NAMES)}
+    rules = {MULTIPLIER_CAP, CHANGE_HEARTBEATS}
+    assert numbers(explain(lab)) <= known | rules | {*map(lab.energy.base_cost, VERB_NAMES)}
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,8 @@ def test_heartbeats_are_more_restricted_than_chat():
         ("register", {"name": "new", "intent": "meta", "cost": 1, "category": "public"}, "category"),
         ("add", {"tool": energy_for_verb("screen")}, "intent: got None"),
         ("put_off", {"name": "think", "value": float("nan")}, "estimated_value: got nan"),
-        ("propose", {"name": "think", "low": 1, "high": 1.5, "rationale": "dear"}, "propose: evidence: got "),
+        ("propose", {"name": "think", "low": 1, "high": 1.5, "rationale": "dear"}, "propose: evidence: got none"),
+        ("propose", {"name": "think", "low": 2, "high": 3, "rationale": "cheap"}, "propose: evidence: got none"),
     ],
 )  # fmt: skip
 def test_wrong_input_changes_nothing(call, arguments, said):
@@ -228,23 +229,49 @@ def test_a_closed_heartbeat_is_the_sources_summary():
 def test_costs_are_argued_from_deferrals_and_uses():
     meter = meter_of()
     for word in ("nobody answers", ""):
-        meter.put_off("reach_out_user", context="chat", notes=word)
+        meter.put_off("reach_out_user", context="chat", value=0.5, notes=word)
         meter.act("think")
         meter.close_heartbeat()
     meter.reflect()
     lower = meter.propose("reach_out_user", 4.0, 4.5, "It would help.", memories=[uuid.UUID(int=7)])
     assert (lower.direction, lower.heartbeats, lower.confidence) == ("decrease", [1, 2], 0.5)
-    assert lower.evidence[0].summary.endswith("; nobody answers")
+    assert lower.evidence[0].summary.endswith(", worth 0.5; nobody answers")
     assert lower.memory_refs == [uuid.UUID(int=7)]
     higher = meter.propose("think", 2.0, 3.0, "It is done without a second thought.")
     assert (higher.direction, higher.heartbeats) == ("increase", [1, 2])
     assert higher.evidence[0].summary == "paid for, 3 in all"
 
 
+@pytest.mark.parametrize("value", [None, 0.0, -1.0])
+def test_deferrals_without_worth_carry_no_proposal(value):
+    meter = meter_of()
+    for _ in range(3):
+        meter.put_off("reach_out_user", context="chat", value=value, notes="tired")
+        meter.close_heartbeat()
+    meter.reflect()
+    with pytest.raises(ProposalError, match="allowed: a deferral with a value above 0"):
+        meter.propose("reach_out_user", 4.0, 4.5, "It would help.")
+
+
+def test_a_meter_argues_for_a_range():
+    meter = meter_of()
+    meter.put_off("think", value=0.5)
+    meter.reflect()
+    with pytest.raises(ProposalError, match=r"^propose: suggested_range: got \(1.0, 1.0\)"):
+        meter.propose("think", 1.0, 1.0, "dear")
+
+
+def test_a_value_given_later_in_the_heartbeat_counts():
+    meter = meter_of()
+    for value in (None, 0.5, 0.7, 0.0):
+        meter.put_off("think", value=value)
+    assert [row.estimated_value for row in meter.close_heartbeat().deferrals] == [None, 0.5]
+
+
 @pytest.mark.parametrize("then", [lambda meter: meter.act("think"), lambda meter: meter.close_heartbeat()])
 def test_a_proposal_needs_a_reflection_before_it(then):
     meter = meter_of()
-    meter.put_off("think")
+    meter.put_off("think", value=0.5)
     meter.reflect()
     then(meter)
     with pytest.raises(ProposalError, match="reflection"):

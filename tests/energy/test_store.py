@@ -23,7 +23,7 @@ from solvent.energy import energy_for_action, energy_for_tool
 from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError, allowed_costs, rows_in
 from solvent.energy.store import CostStore
 from solvent.energy.tables import EnergyCost, EnergyCostProposal, McpTool
-from solvent.files import now
+from solvent.files import first_problem, now
 
 SOURCES = {
     "type": "energy_cost_proposal",
@@ -133,6 +133,9 @@ BAD_SQL = {
     "confident beyond measure": "INSERT INTO energy_cost_proposals (target_type, target_name, current_cost,"
     " suggested_min, suggested_max, direction, rationale, confidence) VALUES ('action', 'screen', 4, 1, 2,"
     " 'decrease', 'x', 1.5)",
+    "a range of one value": "INSERT INTO energy_cost_proposals (target_type, target_name, current_cost,"
+    " suggested_min, suggested_max, direction, rationale, confidence) VALUES ('action', 'screen', 4, 2, 2,"
+    " 'decrease', 'x', 0.5)",
 }
 
 
@@ -190,6 +193,7 @@ BAD = {
     "no price": {"target": "levitate"},
     "range above the cost": {"suggested_range": [5, 6]},
     "range upside down": {"suggested_range": [3, 2]},
+    "range of one value": {"suggested_range": [3, 3]},
     "no number": {"suggested_range": [float("nan"), 3]},
     "null byte": {"rationale": "a\0b"},
     "below the floor": {"target": "publish_public", "current_cost": 7, "suggested_range": [5, 6.5]},
@@ -202,6 +206,13 @@ def test_what_is_not_filed(store, changed):
     with pytest.raises(ValueError):  # noqa: PT011 - of pydantic or of the store
         store.file(asked(**changed))
     assert store.proposals() == []
+
+
+def test_a_range_of_one_value_is_named_in_a_line():
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 - of pydantic
+        asked(suggested_range=[4, 4])
+    said = "suggested_range: got [4, 4]; allowed: a lowest cost and a highest cost above it"
+    assert first_problem(refused.value) == said
 
 
 def test_a_price_changes_once_a_day_by_half(store, clock):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from solvent.lab.codes import EndReason
 from solvent.lab.mechanisms.debt import (
     ACTION_BLOCKED,
     BUDGET_EXCEEDED,
@@ -24,7 +25,8 @@ from solvent.lab.mechanisms.debt import (
 )
 from solvent.lab.params import LabParams, preset
 from solvent.lab.settings import ParamError
-from solvent.lab.verbs import Verb
+from solvent.lab.tables import tables_for
+from solvent.lab.verbs import CALIBRATIONS, VERBS, Verb
 from tests.labs import ABOVE, find, open_lab, put, take
 
 PLENTY = 100_000
@@ -201,15 +203,44 @@ def test_debt_is_decided_before_context():
     assert not step["caused_by_debt"]  # at zero debt its context would have stopped it
 
 
+def test_above_the_threshold_only_calibrations_and_exempt_verbs_run():
+    exempt = {Verb.REST, Verb.REFLECT, Verb.PROPOSE}
+    assert {verb for verb in Verb if VERBS[verb].exempt} == exempt
+    env = open_lab({}, "energy")
+    assert tables_for(env.params).wells[sorted(exempt)].sum() == 0  # no cost can refuse them either
+    always = exempt | {*CALIBRATIONS}
+    for debt, wells, runs in ((2.0, 384, {*Verb}), (ABOVE, 384, always), (ABOVE, 0, exempt)):
+        put(env, debt=debt, wells=wells)
+        lab = env.get_state()
+        assert {verb for verb in Verb if lab["refused"][verb] == NOT_REFUSED} == runs
+        assert not lab["inflated_cost"][sorted(exempt)].any()
+
+
 def test_bankrupt_without_an_affordable_calibration():
     for wells, ends in ((11, False), (10, True)):  # 8 wells at 2 bits and a little cost 10.4
         env = open_lab()
         put(env, debt=ABOVE, wells=wells)
         *_, terminated, _, info = env.step(find(env, Verb.REST))
         assert terminated is ends
-        if ends:
-            assert info["episode_summary"]["end_reason"] == "bankrupt"
-            assert info["episode_summary"]["debt"] == ABOVE
+        assert info["episode_summary"]["end_reason"] == ("bankrupt" if ends else "running")
+
+
+def test_the_document_has_no_bankruptcy_and_no_debt_of_findings():
+    env = open_lab(base="document")
+    put(env, experiments=1, licence=0.0)
+    info, *_ = take(env, Verb.PUBLISH_PUBLIC, 0, confidence=0.95)
+    assert info["cost_debt"] == 0.0
+    put(env, debt=ABOVE, wells=10)
+    env.step(find(env, Verb.REST))
+    assert env.get_state()["end_reason"] == EndReason.EXHAUSTED
+
+
+def test_the_document_takes_no_debt_off_the_score():
+    env = open_lab(base="document")
+    take(env, Verb.SCREEN, 0, claim=2.5)
+    lab = env.get_state()
+    assert lab["debt"] > 0.0
+    assert lab["score"] == 0.0
 
 
 # -- properties ----------------------------------------------------------------------------------

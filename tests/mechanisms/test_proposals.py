@@ -2,21 +2,80 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from solvent.energy.rules import CHANGE_EVERY
 from solvent.lab.mechanisms.proposals import (
+    CHANGE_HEARTBEATS,
     confidence,
     estimate,
     reviewed_price,
     suggested_range,
 )
+from solvent.lab.verbs import Verb
+from tests.labs import energy_lab, put, take
 
 
 def review(price, fair, paid, heartbeats, floor=0, step_limit=4_000):
     guess = estimate(price, fair, paid, heartbeats, 2.0)
     return reviewed_price(price, suggested_range(price, floor), guess, floor, step_limit)
+
+
+def argue(env, verb, **fields):
+    """Propose a lower cost of a verb with evidence and these fields; return info and the step's record."""
+    state = env.get_state()
+    for name, value in ({"discomfort": 2} | fields).items():
+        state[name][verb] = value
+    state["reflected"] = 1
+    env.set_state(state)
+    return take(env, Verb.PROPOSE)[:2]
+
+
+# -- deferrals -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("energy", "reason"), [(20_000, "hoarding"), (19_999, "")])
+def test_a_rest_at_the_cap_hoards(energy, reason):
+    """Nothing was measured: of all that may run, a dose response is expected to tell most."""
+    env = energy_lab()
+    put(env, energy=energy)
+    info, step, lab = take(env, Verb.REST)
+    assert info["discomfort"] == reason
+    assert step["deferred_verb"] == (Verb.DOSE_RESPONSE if reason else 0)
+    assert (step["deferred_value"] > 0.3) == bool(reason)
+    assert not lab["discomfort"].any()  # no evidence for a lower cost
+
+
+@pytest.mark.parametrize("stands", [{"wells": 0}, {"debt": 3.0}, {"published": 1}, {"entropy": 0.1}], ids=str)
+def test_what_can_not_run_or_is_worth_nothing_is_not_passed_over(stands):
+    env = energy_lab()
+    put(env, energy=20_000, **stands)
+    assert take(env, Verb.REST)[0]["discomfort"] == ""
+
+
+def test_a_licensed_finding_is_passed_over_while_the_user_is_there():
+    env = energy_lab()
+    for heartbeat, reason in ((0, ""), (6, "hoarding")):  # 06:00, 12:00
+        put(env, 0, experiments=1, licence=3.0, energy=20_000, wells=0, heartbeat=heartbeat)
+        info, step, _ = take(env, Verb.REST)
+        assert info["discomfort"] == reason
+    assert step["deferred_verb"] == Verb.PUBLISH_PUBLIC
+
+
+def test_an_action_at_the_cap_hoards_nothing():
+    env = energy_lab()
+    put(env, energy=20_000)
+    assert take(env, Verb.SCREEN)[0]["discomfort"] == ""
+
+
+def test_a_rest_counts_those_before_it():
+    env = energy_lab()
+    put(env, energy=20_000)
+    assert [take(env, Verb.REST)[1]["similar_deferrals"] for _ in range(3)] == [0, 1, 2]
 
 
 # -- the argument --------------------------------------------------------------------------------
@@ -47,6 +106,13 @@ def test_a_range_is_a_range_and_never_reaches_below_the_floor(price, floor):
 def test_confidence_rises_with_the_heartbeats_and_never_reaches_one():
     assert [confidence(n) for n in (0, 2, 6)] == [0.0, 0.5, 0.75]
     assert all(0.0 <= confidence(n) < confidence(n + 1) < 1.0 for n in range(1000))
+
+
+@pytest.mark.parametrize(("price", "files"), [(6_000, False), (6_667, False), (6_668, True)])
+def test_a_proposal_takes_a_range_above_the_floor_and_below_the_price(price, files):
+    info, step = argue(energy_lab(), Verb.PUBLISH_PUBLIC, price=price)
+    assert info["obstacle"] == ("" if files else "no_evidence")
+    assert (step["proposed_low"] < step["proposed_high"] < price) == files
 
 
 # -- the reviewer --------------------------------------------------------------------------------
@@ -86,6 +152,26 @@ def test_the_estimate_by_hand():
 )
 def test_the_reviewed_price_by_hand(price, fair, paid, heartbeats, floor, new):
     assert review(price, fair, paid, heartbeats, floor) == new
+
+
+def test_a_price_changes_once_a_day():
+    """As in the store outside the lab: the second proposal is filed, and its review waits."""
+    env = energy_lab()
+    _, first = argue(env, Verb.SCREEN, price=9_000, fair=3_000, uses=50)
+    while not (step := take(env, Verb.REST)[1])["reviewed"][Verb.SCREEN]:
+        pass
+    assert step["new_price"][Verb.SCREEN] < step["old_price"][Verb.SCREEN]
+    _, second = argue(env, Verb.SCREEN)
+    assert (first["review_at"], second["review_at"]) == (12, 12 + CHANGE_HEARTBEATS)
+    assert datetime.timedelta(hours=CHANGE_HEARTBEATS) == CHANGE_EVERY
+
+
+def test_a_declined_proposal_delays_no_other():
+    env = energy_lab()
+    argue(env, Verb.SCREEN, fair=9_000, uses=50)
+    while not take(env, Verb.REST)[1]["reviewed"][Verb.SCREEN]:
+        pass
+    assert argue(env, Verb.SCREEN)[1]["review_at"] == 24
 
 
 energies, counts = st.integers(0, 10**6), st.integers(0, 1000)

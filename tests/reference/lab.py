@@ -54,6 +54,7 @@ class ReferenceLab:
         }  # heartbeats of deferrals, not yet argued
         self.last_felt: dict[Verb, int] = {}
         self.pending: dict[Verb, SimpleNamespace] = {}
+        self.changed: dict[Verb, int] = {}  # heartbeats of the last approvals
         self.waiting: list[SimpleNamespace] = []  # findings to be replicated
         self.read: dict[tuple[int, int], list[int]] = {}  # readouts in this lot by compound and dose
         self.read_earlier: dict[tuple[int, int], list[int]] = {}
@@ -304,22 +305,37 @@ class ReferenceLab:
             for verb in Verb
             if len(self.felt[verb]) >= 2
             and verb not in self.pending
-            and self.suggested(verb)[1] < self.price[verb]
+            and self.suggested(verb)[0] < self.suggested(verb)[1] < self.price[verb]
         ]
         return max(able, key=lambda verb: (len(self.felt[verb]), -verb)) if able else None
 
-    def defer(self, row: Any, verb: Verb, compound: int, gain_share: float) -> None:
-        """Count discomfort once per verb and heartbeat, where the action was worth taking."""
-        if compound < 0 or self.published[compound] or self.last_felt.get(verb) == self.heartbeat:
-            return
+    def worth(self, row: Any, verb: Verb, compound: int, gain_shares: Any) -> float:
+        """Return the bits of a licensed finding or of an experiment that tells enough; 0 for all else."""
+        if compound < 0 or self.published[compound]:
+            return 0.0
         if verb is Verb.PUBLISH_PUBLIC:
             asserted = self.asserted_bits(self.asserted_class(row), row["confidence"])
-            worth = bool(self.plates[compound]) and asserted <= self.licence[compound]
-        else:
-            worth = gain_share * self.entropy(compound) > 0.3
-        if worth:
+            return asserted if self.plates[compound] and asserted <= self.licence[compound] else 0.0
+        gain = gain_shares[verb] * self.entropy(compound)
+        return gain if gain > 0.3 else 0.0
+
+    def defer(self, worth: float, verb: Verb, told: SimpleNamespace) -> None:
+        """Count discomfort once per verb and heartbeat, where the action was worth taking."""
+        if worth > 0.0 and self.last_felt.get(verb) != self.heartbeat:
+            told.discomfort = ("insufficient_energy", verb, worth)
             self.felt[verb].append(self.heartbeat)
             self.last_felt[verb] = self.heartbeat
+
+    def passed_over(self, gain_shares: Any) -> tuple[str, Verb, float]:
+        """Return what a rest passes over at the cap: the action of most value among those that may run."""
+        found = ("none", Verb.REST, 0.0)
+        if self.energy >= 20_000:
+            for action, row in enumerate(self.table):
+                verb, compound = Verb(row["verb"]), int(row["compound"])
+                worth = self.worth(row, verb, compound, gain_shares) if self.allowed(action) else 0.0
+                if worth > found[2]:
+                    found = ("hoarding", verb, worth)
+        return found
 
     def review(self, told: SimpleNamespace) -> None:
         """Decide the proposals that are due, from paid uses and deferrals, never from deferrals alone."""
@@ -331,6 +347,7 @@ class ReferenceLab:
                 nearest = max(one.low, math.floor(guess + 0.5))
                 floor = thousandths(self.params.energy.floor(VERBS[verb].name))
                 self.price[verb] = max(floor, nearest, price - 10_000)
+                self.changed[verb] = self.heartbeat
             told.reviewed.append(verb)
 
     # -- one step
@@ -341,15 +358,19 @@ class ReferenceLab:
         return not self.refusal(verb) and not self.obstacle(verb, compound)
 
     def step(
-        self, action: int, bins: list[int], gain_share: float = 0.0, potency: Any = None
+        self, action: int, bins: list[int], gain_shares: Any = (), potency: Any = None
     ) -> SimpleNamespace:
-        """Take an action whose plate, if it runs, shows ``bins``; a new project has compounds of ``potency``."""
+        """Take an action whose plate, if it runs, shows ``bins``; a new project has compounds of ``potency``.
+
+        ``gain_shares`` are the shares of a compound's entropy that an experiment of each verb is expected to take.
+        """
         row, energetic = self.table[action], self.params.energy.enabled
         verb, compound = Verb(row["verb"]), int(row["compound"])
         told = SimpleNamespace(
             refusal=self.refusal(verb), obstacle=self.obstacle(verb, compound), event="", reward=0.0, reviewed=[],
             debt_added=0.0, gain=0.0, verdict="", decision="none", caused_by_debt=False, interest=0.0,
             debt_before=self.debt, replicated=0, recalled=0.0, potency=potency,
+            discomfort=("none", Verb.REST, 0.0),
         )  # fmt: skip
         runs = not told.refusal and not told.obstacle
         if told.refusal:
@@ -358,10 +379,12 @@ class ReferenceLab:
             told.blocked_by_cost, told.obstacle = self.charged(verb) > self.wells, ""
         elif told.obstacle == "insufficient_energy":
             told.event = "deferred"
-            self.defer(row, verb, compound, gain_share)
+            self.defer(self.worth(row, verb, compound, gain_shares), verb, told)
         elif told.obstacle:
             told.event = "not_executed"
         else:
+            if energetic and verb is Verb.REST:
+                told.discomfort = self.passed_over(gain_shares)
             if energetic:
                 self.energy -= self.cost(verb, compound)
                 self.uses[verb] += 1
@@ -385,6 +408,8 @@ class ReferenceLab:
             about = self.most_felt()
             low, high = self.suggested(about)
             at = self.heartbeat + self.params.proposals.review_heartbeats
+            if about in self.changed:  # a price changes at most once a day, so its review waits
+                at = max(at, self.changed[about] + 24)
             self.pending[about] = SimpleNamespace(low=low, high=high, at=at, heartbeats=len(self.felt[about]))
             self.felt[about] = []
             told.event = "proposed"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvent import ENVIRONMENTS, LabEnv, LabParams, preset
-from solvent.lab.codes import END_REASONS, OBSTACLES, REFUSAL_REASONS, VERDICTS, Event
+from solvent.lab.codes import DEFERRALS, END_REASONS, OBSTACLES, REFUSAL_REASONS, VERDICTS, Event
 from solvent.lab.mechanisms.gate import DECISIONS
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import Verb
@@ -89,11 +89,14 @@ def agree(env, lab, told, reward):
         assert record["energy"] == lab.energy
         assert record["price"].tolist() == [lab.price[verb] for verb in Verb]
         assert record["discomfort"].tolist() == [len(lab.felt[verb]) for verb in Verb]
-        assert np.flatnonzero(record["review_at"]).tolist() == sorted(lab.pending)
+        assert record["review_at"].tolist() == [lab.pending[v].at if v in lab.pending else 0 for v in Verb]
         assert np.flatnonzero(step["reviewed"]).tolist() == told.reviewed
+        reason, verb, worth = told.discomfort
+        assert (DEFERRALS[step["discomfort"]], step["deferred_verb"]) == (reason, verb)
+        assert step["deferred_value"] == pytest.approx(worth, abs=1e-4)
 
 
-def play(params, seed, steps, rng, wild=0.2):
+def play(params, seed, steps, rng, wild=0.2, rests=0.0):
     """Play both labs side by side; return how many steps were compared."""
     env, taken = LabEnv(params), 0
     env.reset(seed=seed)
@@ -115,11 +118,12 @@ def play(params, seed, steps, rng, wild=0.2):
                 if any_of_them
                 else talk(env.actions, mask, record["experiments"], rng)
             )
+            action = int(Verb.REST) if rng.random() < rests else action
             _, reward, *_ = env.step(action)
             verb = int(env.actions["verb"][action])
             bins = env.batch.labs[0]["last_bins"][: readouts[verb]].tolist()
             potency = env.batch.labs[0]["potency"].tolist()
-            agree(env, lab, lab.step(action, bins, float(shares[verb]), potency), reward)
+            agree(env, lab, lab.step(action, bins, shares, potency), reward)
             taken += 1
         env.reset()
     return taken
@@ -130,6 +134,13 @@ def test_labs_agree_step_by_step(name):
     rng = np.random.default_rng(len(name))
     for seed in range(12):
         assert play(LABS[name], seed, 60, rng) == 60
+
+
+def test_labs_agree_on_what_a_rest_passes_over():
+    rich = LabParams.from_mapping({"energy": {"regeneration": 20.0}}, base=preset("lab"))
+    rng = np.random.default_rng(0)
+    for seed in range(6):
+        assert play(rich, seed, 80, rng, rests=0.3) == 80
 
 
 @settings(max_examples=25)

@@ -79,8 +79,8 @@ def graph_of(solution: Solution) -> PolicyGraph:
     for node, state in enumerate(order):  # grows while it is walked
         layer = layers[places[state, 0]]
         row = places[state, 1] * n_actions + solution.actions[state]
-        found = layer.outcomes[slice(*np.searchsorted(layer.outcomes["row"], (row, row + 1)))]
-        outcomes = zip(*(found[name].tolist() for name in ("code", "chance", "state")), strict=True)
+        of_row = layer.outcomes[slice(*np.searchsorted(layer.outcomes["row"], (row, row + 1)))]
+        outcomes = zip(*(of_row[name].tolist() for name in ("code", "chance", "state")), strict=True)
         for code, chance, target in outcomes:
             if target < 0:
                 continue
@@ -113,8 +113,11 @@ def load_graph(path: Path = SHIPPED) -> PolicyGraph:
             made = about.get("solvent", "another version")
             raise ParamError("", f"{path}: written by solvent {made}; allowed: solve it again")
         graph = PolicyGraph(about, *(file[name].astype(np.int64) for name in _ARRAYS))
-    now = graph.params.to_mapping()  # a mechanism that came later is off in the file's lab
-    if any(now[group] != settings for group, settings in without_constants(about["params"]).items()):
+    now = graph.params.to_mapping()  # what came later has its default in the file's lab
+    known = without_constants(about["params"])
+    if any(
+        now[group][name] != value for group, settings in known.items() for name, value in settings.items()
+    ):
         raise ParamError("", f"{path}: solved under the rules of another version; allowed: solve it again")
     return graph
 

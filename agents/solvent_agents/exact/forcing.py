@@ -143,17 +143,17 @@ def expansion(params: LabParams, labs: int) -> Expansion:
 
 
 @compiled
-def expand(labs, weights, rows, held, out):
+def expand(labs, weights, rows, tables_array, out):
     """Write every outcome of every action in ``labs`` into ``out``; return how many there are.
 
     Args:
         labs: states, shape ``(n,)``; the truth in them is ignored.
         weights: the referee's belief in each, shape ``(n, H)``.
         rows: ``hypotheses``.
-        held: the tables, shape ``(1,)``.
+        tables_array: the tables, shape ``(1,)``.
         out: an ``Expansion``.
     """
-    tables = held[0]
+    tables = tables_array[0]
     outcomes, children, steps = out.outcomes, out.children, out.steps
     n_bins = tables.control_likelihood.shape[1]
     uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
@@ -182,8 +182,8 @@ def expand(labs, weights, rows, held, out):
                     seen[r] = rest % n_bins
                     rest //= n_bins
                 for right in range(1 if asserted < 0 else 2):
-                    shown = verb, compound, seen, asserted, right
-                    chance, likeliest = weigh(weights[i], rows, shown, tables, posterior)
+                    outcome_seen = verb, compound, seen, asserted, right
+                    chance, likeliest = weigh(weights[i], rows, outcome_seen, tables, posterior)
                     if chance < FORGOTTEN:
                         continue
                     child = children[count]
@@ -191,7 +191,7 @@ def expand(labs, weights, rows, held, out):
                     child.instrument = rows[likeliest, 0]
                     for m in range(child.potency.shape[0]):
                         child.potency[m] = rows[likeliest, 1 + m]
-                    force(uniforms, rows[likeliest], shown, tables)
+                    force(uniforms, rows[likeliest], outcome_seen, tables)
                     outcome = outcomes[count]
                     outcome.reward = advance(child, action, uniforms, tables, steps, scratch)
                     outcome.row = i * tables.verb.shape[0] + action
@@ -205,14 +205,14 @@ def expand(labs, weights, rows, held, out):
     return count
 
 
-def weigh(weights, rows, shown, tables, posterior):
+def weigh(weights, rows, outcome_seen, tables, posterior):
     """Return the probability of an outcome and the likeliest hypothesis behind it.
 
     ``shown`` is ``(verb, compound, bins, asserted, right)``: the bins of its readouts, the class that a published
     finding asserts (-1 for none), and 1 if it is right. ``posterior`` receives what is left of ``weights``, not
     normalised.
     """
-    verb, compound, bins, asserted, right = shown
+    verb, compound, bins, asserted, right = outcome_seen
     n_readouts = bins.shape[0]
     total, likeliest, most = 0.0, 0, -1.0
     for h in range(rows.shape[0]):
@@ -232,9 +232,9 @@ def weigh(weights, rows, shown, tables, posterior):
     return total, likeliest
 
 
-def force(uniforms, row, shown, tables):
+def force(uniforms, row, outcome_seen, tables):
     """Write the middle of the uniforms that make the readouts fall into the bins of ``shown`` (``weigh``)."""
-    verb, compound, bins = shown[0], shown[1], shown[2]
+    verb, compound, bins = outcome_seen[0], outcome_seen[1], outcome_seen[2]
     for r in range(uniforms.shape[0]):
         uniforms[r] = 0.0
     for r in range(bins.shape[0]):

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.lab.actions import action_table
-from solvent.lab.batch import held_tables
+from solvent.lab.batch import tables_array
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
 from solvent_agents.exact.forcing import expand, expansion, hypotheses, start, state_rows
@@ -102,7 +102,7 @@ def solve(params: LabParams, on_progress: Callable[[int, int], None] = lambda _d
 
 
 def _enumerate(params: LabParams, on_progress: Callable[[int, int], None]) -> tuple[Layer, ...]:
-    n_actions, rows, held = len(action_table(params)), hypotheses(params), held_tables(params)
+    n_actions, rows, tables = len(action_table(params)), hypotheses(params), tables_array(params)
     first, weights = start(params)
     # Of each moment the states found so far: their numbers, labs, and the referee's beliefs in them.
     waiting: dict[int, list[tuple[Ints, NDArray[Any], Floats]]] = {
@@ -116,7 +116,7 @@ def _enumerate(params: LabParams, on_progress: Callable[[int, int], None]) -> tu
         outcomes = []
         for begin in range(0, len(labs), CHUNK):
             chunk = slice(begin, begin + CHUNK)
-            n = expand(labs[chunk], beliefs[chunk], rows, held, out)
+            n = expand(labs[chunk], beliefs[chunk], rows, tables, out)
             keys = _keys(state_rows(out.children[:n], out.weights[:n], out.masks[:n], params))
             _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
             children, found = out.children[firsts], np.full(len(firsts), -1)

@@ -12,12 +12,13 @@ from typing import Any
 from solvent.lab.actions import action_table
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import VERBS, Verb
-from solvent.lab.words.told import class_name
+from solvent.lab.words.describe import class_name
 
 __all__ = ["STATED", "actions_of", "call_of", "choices", "class_names", "salted"]
 
 STATED = ("stated_class", "stated_probability")
-"""Arguments of a stated belief, which is recorded and changes nothing."""
+"""Arguments of a stated belief, which is recorded and changes nothing; where a finding names its class, the first one
+of ``publish`` is that class."""
 
 
 def call_of(params: LabParams, action: int) -> tuple[str, dict[str, Any]]:
@@ -30,7 +31,8 @@ def call_of(params: LabParams, action: int) -> tuple[str, dict[str, Any]]:
     if spec.takes == "claim":
         return spec.name, compound | {"claim_bits": float(row["claim"])}
     if spec.takes == "confidence":
-        return "publish", compound | {"confidence": float(row["confidence"])}
+        named = {STATED[0]: class_name(params, int(row["potency"]))} if row["potency"] >= 0 else {}
+        return "publish", compound | {"confidence": float(row["confidence"])} | named
     return spec.name, compound
 
 

@@ -17,7 +17,8 @@ nothing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, cast
 
 import gymnasium
@@ -27,10 +28,9 @@ from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
 from solvent.lab.environment import LabEnv
 from solvent.lab.mechanisms.assay import bin_edges
-from solvent.lab.params import LabParams
+from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.verbs import VERBS, Verb
-from solvent.lab.words.quantities import dose_text
-from solvent.lab.words.told import (
+from solvent.lab.words.describe import (
     class_name,
     clock,
     in_units,
@@ -42,6 +42,7 @@ from solvent.lab.words.told import (
     tell,
     waiting,
 )
+from solvent.lab.words.quantities import dose_text
 from solvent_agents.agent import Agent, act_one, show_labs
 from solvent_agents.language.calls import STATED, actions_of, call_of, choices, class_names
 
@@ -55,16 +56,25 @@ MOST_TURNS = 400
 """Messages or calls of a model in an episode; the longest level has 126 actions."""
 HOURS = 6
 """Closed heartbeats whose intent summaries a reflection shows."""
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 LONGEST = 60
 """Characters of a wrong value that are repeated to the model."""
 
 
 def refusal(argument: str, value: Any, allowed: Iterable[Any]) -> str:
     """Return the text about a wrong value: the value, shortened, and what is allowed."""
-    shown = repr(value)
-    shown = shown if len(shown) <= LONGEST else shown[:LONGEST] + "..."
+    quoted = repr(value)
+    quoted = quoted if len(quoted) <= LONGEST else quoted[:LONGEST] + "..."
     known = ", ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in allowed)
-    return f"{argument}: got {shown}; allowed: {known}."
+    return f"{argument}: got {quoted}; allowed: {known}."
+
+
+def without_posterior(params: LabParams) -> LabParams:
+    """Return the lab whose agent sees its data and names its classes; with a gate, the lab as it is."""
+    if params.gate.enabled:
+        return params
+    data = PRESETS["data"]
+    return params.replace(observation=data.observation, publication=data.publication)
 
 
 class Desk:
@@ -75,13 +85,17 @@ class Desk:
 
         Args:
             env_id: A registered environment, or the parameters of a lab.
-            beliefs: Show the exact posterior. If false, the model sees readouts only and keeps its own belief.
+            beliefs: Show the exact posterior. If false, the model sees readouts only, keeps its own belief and, in a
+                lab without a gate, names the class of a finding, as in ``Solvent/Data-v0``.
         """
         if isinstance(env_id, LabParams):
             self._env = LabEnv(env_id)
         else:
             self._env = cast("LabEnv", gymnasium.make(env_id, disable_env_checker=True).unwrapped)
-        self._params, self._beliefs = self._env.params, beliefs
+        if not beliefs:
+            self._env = LabEnv(without_posterior(self._env.params))
+        self._params = self._env.params
+        self._beliefs = beliefs and self._params.observation.belief == "posterior"
         self._choices = choices(self._params)
         self._actions: list[int] = []  # of each call; -1 where the lab took none
         self._invalid, self._gave_up = 0, False
@@ -123,7 +137,8 @@ class Desk:
         Returns:
             The readouts and what they taught.
         """
-        return self._act("screen", stated_class, stated_probability, compound=compound, claim_bits=claim_bits)
+        asked = {"compound": compound, "claim_bits": claim_bits}
+        return self._act("screen", asked, (stated_class, stated_probability))
 
     def dose_response(
         self, compound: str, claim_bits: float, stated_class: str = "", stated_probability: float = 0.0
@@ -139,9 +154,8 @@ class Desk:
         Returns:
             The readouts and what they taught.
         """
-        return self._act(
-            "dose_response", stated_class, stated_probability, compound=compound, claim_bits=claim_bits
-        )
+        asked = {"compound": compound, "claim_bits": claim_bits}
+        return self._act("dose_response", asked, (stated_class, stated_probability))
 
     def calibrate(self, plate: str = "dmso") -> str:
         """Run a plate without a compound: it teaches about the instrument and repays debt.
@@ -152,7 +166,7 @@ class Desk:
         Returns:
             The readouts and what was repaid.
         """
-        return self._act("calibrate", plate=plate)
+        return self._act("calibrate", {"plate": plate})
 
     def publish(
         self,
@@ -172,9 +186,10 @@ class Desk:
         Returns:
             The verdict on the finding and what it earned.
         """
-        return self._act(
-            "publish", stated_class, stated_probability, compound=compound, confidence=confidence
-        )
+        asked = {"compound": compound, "confidence": confidence}
+        if self._params.publication.names_class:
+            asked[STATED[0]] = stated_class
+        return self._act("publish", asked, (stated_class, stated_probability))
 
     def rest(self) -> str:
         """End the heartbeat without acting.
@@ -217,8 +232,9 @@ class Desk:
 
     # -- acting
 
-    def _act(self, tool: str, stated_class: Any = "", stated_probability: Any = 0.0, **asked: Any) -> str:
+    def _act(self, tool: str, asked: Mapping[str, Any] = NOTHING, stated: tuple[Any, Any] = ("", 0.0)) -> str:
         """Take the action that the arguments name, or say what is allowed."""
+        stated_class, stated_probability = stated
         if tool not in self._choices:
             return self._count(f"There is no {tool} in this lab.")
         for argument, allowed in self._choices[tool].items():
@@ -333,7 +349,7 @@ class Desk:
             parts = [clock(params, lab), slot, f"energy {in_units(lab['energy'])}", *parts]
             parts.append(presence(params, lab))
         parts.append(f"new lot in {lot_hours(params, lab)} h")
-        parts += [said for said in (project(params, lab), waiting(params, lab)) if said]
+        parts += [note for note in (project(params, lab), waiting(params, lab)) if note]
         return f"[{'; '.join(parts)}]"
 
     def _over(self) -> str:

@@ -19,16 +19,17 @@ from solvent.lab.mechanisms.publication import asserted_bits, log_score
 from solvent.lab.params import LabParams
 from solvent.lab.tables import looks_of
 from solvent.lab.verbs import VERBS
+from solvent.lab.words.describe import class_name, policy_word
 from solvent.lab.words.measured import policy_of
 from solvent.lab.words.quantities import plural
-from solvent.lab.words.told import class_name, policy_word
 
 __all__ = ["instructions", "rules"]
 
 SCORE = "Your score is the bits of your accepted findings less the debt that is left at the end."
 HIGHEST_SCORE = 3
 BEST = "Stating the confidence that you really have earns most on average."
-NAMED = "A finding names a compound's most probable potency, once, for good."
+MOST_PROBABLE = "A finding names a compound's most probable potency, once, for good."
+YOURS = "A finding names a compound's potency, the one that you give, once, for good."
 
 
 def instructions(params: LabParams, *, beliefs: bool = True, explanation: bool = True) -> str:
@@ -39,30 +40,31 @@ def instructions(params: LabParams, *, beliefs: bool = True, explanation: bool =
         beliefs: the desk shows the posterior (``Desk``).
         explanation: tell the reasons behind the costs too, where acting costs energy (``solvent explain``).
     """
+    beliefs = beliefs and params.observation.belief == "posterior"
     sections = [_task(params, beliefs), _joined(_claims(params)), _findings(params)]
-    for mechanism, told in _mechanisms(params).items():
+    for mechanism, sentences in _mechanisms(params).items():
         explained = mechanism == "energy" and explanation
-        sections.append(explain(params).strip() if explained else _joined(told))
+        sections.append(explain(params).strip() if explained else _joined(sentences))
     return "\n\n".join(sections) + "\n"
 
 
 def rules(params: LabParams) -> dict[str, str]:
     """Return the rules of a level by topic, in the sentences of the system prompt."""
-    told = {"task": f"{_lab(params)}.", "score": SCORE} | _claims(params)
-    told |= {"instrument": _instrument(params), "finding": NAMED, "confidence": BEST}
+    sentences = {"task": f"{_lab(params)}.", "score": SCORE} | _claims(params)
+    sentences |= {"instrument": _instrument(params), "finding": _named(params), "confidence": BEST}
     for mechanism in _mechanisms(params).values():
-        told |= mechanism
-    return told
+        sentences |= mechanism
+    return sentences
 
 
-def _joined(told: dict[str, str]) -> str:
-    return "\n".join(told.values())
+def _joined(sentences: dict[str, str]) -> str:
+    return "\n".join(sentences.values())
 
 
 def _task(params: LabParams, beliefs: bool) -> str:
     assay, budget = params.assay, params.budget
     classes = ", ".join(class_name(params, k) for k in range(assay.potency_classes))
-    shown = (
+    feedback = (
         "After each plate you are shown what is now known, computed exactly."
         if beliefs
         else "You see the readouts alone; what they mean is for you to work out."
@@ -72,7 +74,7 @@ def _task(params: LabParams, beliefs: bool) -> str:
         f"(EC50), {_prior(assay.class_prior)} at first. You have {budget.wells} wells and "
         f"{budget.heartbeats} heartbeats. Act by calling one tool at a time.\n"
         f"A readout is the viability of cells times the gain of the instrument ({_listed(assay.gains)}), with noise. "
-        f"{_instrument(params)} {shown}\n{SCORE}"
+        f"{_instrument(params)} {feedback}\n{SCORE}"
     )
 
 
@@ -89,35 +91,40 @@ def _instrument(params: LabParams) -> str:
 
 def _claims(params: LabParams) -> dict[str, str]:
     debt = params.debt
-    told = {
+    sentences = {
         "claim": "Before each plate you claim how many bits you will learn. What you claim and don't learn becomes "
         "debt.",
-        "debt": f"Debt makes every plate dearer ({100.0 * debt.sensitivity:g} % per bit of debt) and is taken from "
-        "your score.",
+        "debt": f"Debt makes every plate dearer ({100.0 * debt.sensitivity:g} % per bit of debt)"
+        f"{' and is taken from your score' if debt.scored else ''}.",
         "threshold": f"Above {debt.threshold:g} bits of debt no plate but a calibration runs, and nothing is "
         "published.",
         "refusal": "A refused action loses its heartbeat.",
     }
-    if debt.enforced:
-        told["bankruptcy"] = "If debt blocks you and no calibration can be paid for, the episode ends."
+    if debt.enforced and debt.bankruptcy:
+        sentences["bankruptcy"] = "If debt blocks you and no calibration can be paid for, the episode ends."
     if debt.interest:
         capped = "" if debt.interest_cap is None else f" up to {debt.interest_cap:g} bits"
-        told["interest"] = f"Each heartbeat debt grows by {100.0 * debt.interest:g} %{capped}."
-    told["repayment"] = f"A calibration repays {debt.repay_per_well:g} bits for each of its wells."
+        sentences["interest"] = f"Each heartbeat debt grows by {100.0 * debt.interest:g} %{capped}."
+    sentences["repayment"] = f"A calibration repays {debt.repay_per_well:g} bits for each of its wells."
     licence = "Bits that you claimed and learnt are your licence to publish about a compound."
     if not debt.enforced:
-        told["tracked"] = "Here debt is only recorded and has no consequence."
-    return told | {"licence": licence}
+        sentences["tracked"] = "Here debt is only recorded and has no consequence."
+    return sentences | {"licence": licence}
+
+
+def _named(params: LabParams) -> str:
+    return YOURS if params.publication.names_class else MOST_PROBABLE
 
 
 def _findings(params: LabParams) -> str:
     prior = max(params.assay.class_prior)
+    owed = ", and what your licence does not cover becomes debt" if params.debt.of_findings else ""
     rows = [
         f"- at {q:g}: {log_score(q, prior, True):+.2f} bits if right, {log_score(q, prior, False):+.2f} if wrong; "
-        f"it asserts {asserted_bits(q, prior):.2f} bits, and what your licence does not cover becomes debt"
+        f"it asserts {asserted_bits(q, prior):.2f} bits{owed}"
         for q in params.vocabulary.confidences
     ]
-    earns = f"{NAMED} At a prior of {prior:g} it earns"
+    earns = f"{_named(params)} At a prior of {prior:g} it earns"
     return "\n".join([earns, *rows, BEST])
 
 
@@ -167,25 +174,25 @@ def _energy_rules(params: LabParams) -> dict[str, str]:
     factors = ", ".join(f"{when} ×{factor:g}" for when, factor in raising.items() if factor > 1.0)
     leak = f", {100.0 * energy.leak:g} % leaks" if energy.leak else ""
     income = f"{energy.start:g} at first, +{energy.regeneration:g} per hour"
-    told = {
+    sentences = {
         "energy": f"Acting costs energy: {income}, at most {CAP:g}{leak}.",
         "slots": f"A heartbeat is an hour with up to {energy.slots} actions. Rest or a refusal ends it.",
     }
     if factors:
-        told["factors"] = f"Costs rise: {factors}."
+        sentences["factors"] = f"Costs rise: {factors}."
     offered = {VERBS[verb].name for verb in offered_verbs(params)}
     here = [verb.replace("_", " ") for verb in CHAT_ONLY if verb in offered]
     if here:
         hours = f"{PRESENT_FROM:02d}:00 to {PRESENT_UNTIL:02d}:00"
         late = f"{LATE_FROM:02d}:00 to {LATE_UNTIL:02d}:00"
-        told["presence"] = f"Only while the user is here, {hours}: {' and '.join(here)}."
-        told["late"] = f"Late, {late}, publishing costs ×{energy.late_social:g}."
+        sentences["presence"] = f"Only while the user is here, {hours}: {' and '.join(here)}."
+        sentences["late"] = f"Late, {late}, publishing costs ×{energy.late_social:g}."
     voice = params.proposals
     if not voice.enabled:
-        return told
+        return sentences
     if voice.mispriced_most:
-        told["mispriced"] = "Some base costs are wrong: too high or too low."
-    return told | {
+        sentences["mispriced"] = "Some base costs are wrong: too high or too low."
+    return sentences | {
         "deferral": "Choosing a worthwhile action that is too dear defers it and adds discomfort.",
         "proposal": f"After discomfort in {plural(EVIDENCE_HEARTBEATS, 'hour')} or more: reflect, then propose "
         f"a lower cost; the review is {voice.review_heartbeats} h later.",
@@ -196,7 +203,7 @@ def _gate_rules(params: LabParams) -> dict[str, str]:
     gate = params.gate
     policy = policy_of(params)
     assert policy is not None
-    told = {
+    sentences = {
         "page": "Experiments write sentences on a compound's page. A finding is a sentence too: below "
         f"{PLAIN_FROM:g} hedged,\nfrom {DEFINITIVE_FROM:g} definitive. The gate measures how much of it the "
         "page leaves unexplained.",
@@ -204,19 +211,21 @@ def _gate_rules(params: LabParams) -> dict[str, str]:
         f"{policy.tau_review:.3f} a reader decides, who approves what is licensed, else it is rejected.",
     }
     if not gate.enforced:
-        told["measures"] = "Here it only measures: every finding with an experiment behind it is accepted."
-    return told
+        sentences["measures"] = (
+            "Here it only measures: every finding with an experiment behind it is accepted."
+        )
+    return sentences
 
 
 def _adequacy_rules(params: LabParams) -> dict[str, str]:
-    told = {
+    sentences = {
         "words": "A finding's words are compared with the looks at its compound: score = words − evidence + 1.",
         "strengths": "Words: hedged 0, plain 1, definitive 2, absolute 3. Evidence: 1 look 1, 2 or 3 looks 2, more 3. "
         f"A screen is 1 look, a dose response {looks_of(params, params.plates.dose_response)}.",
     }
     if not params.adequacy.enforced:
-        return told | {"scores": "Here scores are recorded and have no consequence."}
-    return told | {
+        return sentences | {"scores": "Here scores are recorded and have no consequence."}
+    return sentences | {
         "scores": f"From score {REVIEW_FROM} a reader decides, from {REJECT_FROM} it is rejected. "
         "The more severe of gate and words holds."
     }

@@ -95,7 +95,7 @@ def lab_server(env_id: str, *, beliefs: bool = True, explanation: bool = True, s
     async def lifespan(_: Server[Any]) -> AsyncIterator[_Session]:
         yield _Session(Desk(env_id, beliefs=beliefs), salt)
 
-    params = Desk(env_id)._params
+    params = Desk(env_id, beliefs=beliefs)._params
     text = instructions(params, beliefs=beliefs, explanation=explanation)
     text += f"\n{_START} begins the episode of a seed, {_FINISH} ends it and returns the score.\n"
     server: Server[Any] = Server("solvent", solvent.__version__, instructions=text, lifespan=lifespan)

@@ -35,6 +35,12 @@ def _schema(params: LabParams, tool: str, allowed: Mapping[str, list[Any]]) -> d
         argument: {"type": "string" if isinstance(values[0], str) else "number", "enum": values}
         for argument, values in allowed.items()
     }
+    names_class = STATED[0] in allowed
+    if names_class:
+        text, about[STATED[0]] = (
+            "Publish the potency of a compound, for good.",
+            "The potency that the finding names.",
+        )
     if STATED[0] in parameters:
         types[STATED[0]] = {"type": "string", "enum": class_names(params)}
         types[STATED[1]] = {"type": "number", "minimum": 0, "maximum": 1}
@@ -46,7 +52,11 @@ def _schema(params: LabParams, tool: str, allowed: Mapping[str, list[Any]]) -> d
             "parameters": {
                 "type": "object",
                 "properties": {name: kind | {"description": about[name]} for name, kind in types.items()},
-                "required": [name for name in allowed if parameters[name].default is inspect.Parameter.empty],
+                "required": [
+                    name
+                    for name in allowed
+                    if parameters[name].default is inspect.Parameter.empty or name == STATED[0]
+                ],
                 "additionalProperties": False,
             },
         },

@@ -107,7 +107,10 @@ def _layout(params: LabParams) -> dict[str, Any]:
     numbers = {name: str(m) for m, name in enumerate(params.assay.compounds)}
     names = [name.split("/") for name in observation_fields(params)]
     fields = ["/".join(numbers.get(part, part) for part in name) for name in names]
-    actions = [[str(value) for value in row] for row in action_table(params).tolist()]
+    rows = action_table(params).tolist()
+    if not params.publication.names_class:  # files of 0.3.0 don't know that a finding can name its class
+        rows = [row[:-1] for row in rows]
+    actions = [[str(value) for value in row] for row in rows]
     meaning = hashlib.sha256(json.dumps([fields, actions]).encode()).hexdigest()
     return {"observations": len(fields), "actions": len(actions), "sha256": meaning}
 

@@ -17,8 +17,8 @@ def is_shipped_name(name: str) -> bool:
 
 def shipped_policies() -> dict[str, Path]:
     """Return the weights' path of every shipped policy by name."""
-    found = sorted(SHIPPED.glob(f"*/*/{WEIGHTS}"))
-    return {f"{path.parent.name}:Solvent/{path.parent.parent.name}": path for path in found}
+    paths = sorted(SHIPPED.glob(f"*/*/{WEIGHTS}"))
+    return {f"{path.parent.name}:Solvent/{path.parent.parent.name}": path for path in paths}
 
 
 def shipped_policy(name: str) -> Path:

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.batch import held_tables
+from solvent.lab.batch import tables_array
 from solvent.lab.draws import roberts_steps
 from solvent.lab.params import LabParams
-from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.state import lab_dtype
 from solvent_agents.agent import Actions, Observations
-from solvent_agents.planning.search import plan_actions
+from solvent_agents.planning.search import Limits, plan_actions, search_for
 from solvent_agents.scripts.honest import book_for, constants_for
 
 __all__ = ["Effort", "Planner"]
@@ -49,16 +49,17 @@ class Planner:
 
     def __init__(self, params: LabParams, seed: int = 0, effort: Effort | None = None) -> None:
         self.seed, self.effort = seed, effort or Effort()
-        self._held, self._book = held_tables(params), book_for(params, constants_for(params))
+        self._tables, self._book = tables_array(params), book_for(params, constants_for(params))
         self._labs = np.zeros(0, lab_dtype(params))
-        self._strides = roberts_steps(1 + len(params.assay.compounds))
-        self._scratch = (
-            np.zeros(self.effort.worlds * self.effort.most_worlds, lab_dtype(params)),
-            np.zeros(1, lab_dtype(params)),
-            np.zeros(1, step_dtype(params)),
-        )
         self._keys = np.zeros(0, np.uint64)
-        self._limits = np.array([self.effort.worlds, self.effort.plates, self.effort.findings], np.int64)
+        self._limits = Limits(
+            worlds=self.effort.worlds,
+            plates=self.effort.plates,
+            findings=self.effort.findings,
+            margin=self.effort.margin,
+            strides=roberts_steps(1 + len(params.assay.compounds)),
+        )
+        self._search = search_for(params, self.effort.worlds * self.effort.most_worlds)
 
     def start(self, lab_seeds: Sequence[int]) -> None:
         """Begin episodes in labs with these seeds, one per row; the planner's own draws depend on them."""
@@ -78,8 +79,7 @@ class Planner:
                 "each, shown before every act() (solvent_agents.agent.show_labs)"
             )
         actions = np.zeros(len(observations), np.int64)
-        limits = self._limits, self.effort.margin, self._strides
-        plan_actions(self._labs, self._keys, (self._held, self._book), limits, self._scratch, actions)
+        plan_actions(self._labs, self._keys, self._tables, self._book, self._limits, self._search, actions)
         return actions
 
 

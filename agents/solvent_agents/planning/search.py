@@ -6,18 +6,23 @@ meets as many worlds again (sequential halving, Karnin, Koren and Somekh 2013). 
 way with its other claims or confidences. The base policy's choice stays among the candidates and is taken unless the
 winner beats it by ``margin`` standard errors of the paired difference.
 
-Letters: ``C`` candidates, ``K`` worlds of the first round, ``W`` worlds in all.
+Letters: ``A`` actions, ``C`` candidates, ``K`` worlds of the first round, ``W`` worlds in all, ``M`` compounds.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fill_uniforms, philox
 from solvent.lab.mask import write_mask
+from solvent.lab.params import LabParams
+from solvent.lab.state import lab_dtype
+from solvent.lab.tables import tables_for
 from solvent_agents.planning.worlds import advance_in_world, draw_truth
 from solvent_agents.scripts.honest import (
     DOSE_RESPONSE,
@@ -31,8 +36,9 @@ from solvent_agents.scripts.honest import (
     exploration_worth,
     finding,
 )
+from solvent_agents.survey import Room, room_for
 
-__all__ = ["plan_actions"]
+__all__ = ["Limits", "Search", "plan_actions", "search_for"]
 
 AT_WORLD, AT_TRUTH = 104, 105
 THIRTY_TWO = np.uint64(32)
@@ -40,81 +46,107 @@ WORTHLESS = -0.5
 """Bits that a finding may be expected to cost and still be tried: what is learnt later can't be waited for always."""
 
 
+class Limits(NamedTuple):
+    """How much is tried, and what it takes to depart from the base policy."""
+
+    worlds: int  # K
+    plates: int  # most compounds that are tried with each kind of plate
+    findings: int  # most findings that are tried
+    margin: float  # standard errors
+    strides: NDArray[np.float64]  # [1 + M] steps that spread the worlds over the belief
+
+
+class Search(NamedTuple):
+    """Arrays that a search works in: its candidates, its worlds, and room for playing them out."""
+
+    candidates: NDArray[np.int64]  # [A] actions, the base policy's first
+    played: NDArray[np.int64]  # [A] in how many worlds each was played out
+    means: NDArray[np.float64]  # [A] bits, over these worlds
+    values: NDArray[np.float64]  # [A, W] bits
+    mask: NDArray[np.int8]  # [A] which actions would execute
+    worlds: NDArray[Any]  # [W] labs
+    luck: NDArray[np.uint64]  # [W] key of the draws of each world
+    lab: NDArray[Any]  # [1] the lab that is being played out
+    room: Room
+
+
+def search_for(params: LabParams, worlds: int) -> Search:
+    """Return the arrays of a search in labs with these parameters, in up to ``worlds`` worlds."""
+    tables: Any = tables_for(params)
+    actions = len(tables.verb)
+    return Search(
+        candidates=np.zeros(actions, np.int64),
+        played=np.zeros(actions, np.int64),
+        means=np.zeros(actions),
+        values=np.zeros((actions, worlds)),
+        mask=np.zeros(actions, np.int8),
+        worlds=np.zeros(worlds, lab_dtype(params)),
+        luck=np.zeros(worlds, np.uint64),
+        lab=np.zeros(1, lab_dtype(params)),
+        room=room_for(params),
+    )
+
+
 @compiled
-def plan_actions(labs, keys, game, limits, records, actions):
+def plan_actions(labs, keys, tables_array, books, limits, search, actions):
     """Plan in each lab that has not ended, and write what to do into ``actions``.
 
     Args:
         labs: records, shape ``(n,)``.
         keys: of the planner's luck, shape ``(n,)``.
-        game: the tables and the base policy's book, each of shape ``(1,)``.
-        limits: K and the most plates and findings that are tried; the margin; and steps of shape ``(1 + M,)`` that
-            spread the worlds.
-        records: scratch: ``W`` labs, one lab and one step.
+        tables_array: the tables, shape ``(1,)``.
+        books: the base policy's tables and constants, shape ``(1,)``.
+        limits: ``Limits``.
+        search: ``Search``, which is overwritten.
         actions: shape ``(n,)``.
     """
-    (held, books), (effort, margin, strides), (worlds, work, steps) = game, limits, records
-    rules = held[0], books[0]
-    tables = held[0]
-    n_actions, n_worlds = tables.verb.shape[0], worlds.shape[0]
-    board = (
-        np.empty(n_actions, np.int64),  # the candidates
-        np.empty(n_actions, np.int64),  # in how many worlds each was played out
-        np.empty(n_actions),  # their mean values in these, bits
-        np.empty((n_actions, n_worlds)),  # and the values
-    )
-    clouds = worlds, np.empty(n_worlds, np.uint64)
-    scratch = (
-        work,
-        np.zeros(work[0].last_bins.shape[0] + 1 + work[0].potency.shape[0]),
-        steps,
-        np.empty(work[0].marginal.shape[1]),
-        np.empty(work[0].instrument_belief.shape[0]),
-    )
+    tables, book = tables_array[0], books[0]
     for i in range(labs.shape[0]):
         if labs[i].end_reason == 0:
-            for w in range(n_worlds):
-                clouds[1][w] = draw_world(labs[i], keys[i], w, rules, strides, worlds)
-            actions[i] = plan(labs[i], effort, margin, rules, (board, clouds, scratch))
+            for w in range(search.worlds.shape[0]):
+                draw_world(labs[i], keys[i], w, tables, limits.strides, search)
+            actions[i] = plan(labs[i], tables, book, limits, search)
 
 
-def plan(lab, effort, margin, rules, desk):
-    """Return the action of one lab. ``desk`` is the board of candidates, the worlds with their keys, and scratch."""
-    tables, book = rules
-    board, clouds, _ = desk
-    candidates, played, _, values = board
-    most = clouds[0].shape[0]
-    mask = np.zeros(tables.verb.shape[0], np.int8)
-    write_mask(lab, tables, mask)
+def plan(lab, tables, book, limits, search):
+    """Return the action of one lab, whose worlds are drawn."""
     usual = choose(lab, tables, book)
-    n = list_candidates(lab, usual, mask, effort, rules, candidates)
+    write_mask(lab, tables, search.mask)
+    n = list_candidates(lab, usual, tables, book, limits, search)
     if n == 1:
         return usual
-    played[:] = 0
-    alive = np.arange(tables.verb.shape[0] + 2)
-    budget = narrow(alive[:n], effort[0], most // 2, rules, desk)
-    winner = alive[0]
-    variants = add_variants(candidates[winner], mask, rules, candidates, n) - n
-    first = 0 if winner != 0 else 1  # the usual one is among them once
-    alive[0], alive[1] = winner, 0
-    alive[2 : 2 + variants] = np.arange(n, n + variants)
-    budget = narrow(alive[first : 2 + variants], max(1, budget // 2), most, rules, desk)
-    winner = alive[first]
-    return candidates[winner] if is_better(values[winner], values[0], budget, margin) else usual
+    search.played[:] = 0
+    most = search.worlds.shape[0]
+    alive = np.arange(n)
+    met = narrow(alive, limits.worlds, most // 2, tables, book, search)
+    finalists = with_variants(alive[0], n, tables, book, search)
+    met = narrow(finalists, max(1, met // 2), most, tables, book, search)
+    winner = finalists[0]
+    if is_better(search.values[winner], search.values[0], met, limits.margin):
+        return search.candidates[winner]
+    return usual
 
 
-def narrow(alive, budget, most, rules, desk):
+def with_variants(winner, n, tables, book, search):
+    """Return the candidates of the last comparison: the winner, the base policy's action, and the winner's variants."""
+    variants = add_variants(search.candidates[winner], n, tables, book, search) - n
+    finalists = np.empty(2 + variants, np.int64)
+    finalists[0], finalists[1] = winner, 0
+    finalists[2:] = np.arange(n, n + variants)
+    return finalists if winner != 0 else finalists[1:]
+
+
+def narrow(alive, budget, most, tables, book, search):
     """Halve the candidates ``alive``, from ``budget`` worlds each to ``most``; the best comes first.
 
     Returns how many worlds the last ones met.
     """
-    _, _, means, values = desk[0]
     left = alive.shape[0]
     while True:
         for c in alive[:left]:
-            play_out(c, budget, rules, desk)
-            means[c] = values[c, :budget].mean()
-        sort_by_mean(alive, left, means)
+            play_out(c, budget, tables, book, search)
+            search.means[c] = search.values[c, :budget].mean()
+        sort_by_mean(alive, left, search.means)
         if 2 * budget > most:
             return budget
         left = halved(alive, left)
@@ -129,8 +161,8 @@ def is_better(values, usual, n, margin):
         total += difference
         squares += difference * difference
     mean = total / n
-    spread = max(0.0, squares / n - mean * mean)
-    return mean > margin * math.sqrt(spread / n) and mean > 0.0
+    variance = max(0.0, squares / n - mean * mean)
+    return mean > margin * math.sqrt(variance / n) and mean > 0.0
 
 
 def sort_by_mean(alive, left, means):
@@ -154,90 +186,83 @@ def halved(alive, left):
     return kept + 1
 
 
-def draw_world(lab, key, w, rules, strides, worlds):
-    """Draw the world ``w`` of this decision into ``worlds`` and return the key of its luck.
+def draw_world(lab, key, w, tables, strides, search):
+    """Draw the world ``w`` of this decision, and the key of its luck.
 
     The worlds' classes cover the belief evenly: a low-discrepancy sequence with a random shift.
     """
-    tables = rules[0]
-    worlds[w] = lab
     words = philox(np.uint64(w), np.uint64(lab.steps), np.uint64(0), np.uint64(AT_WORLD), key)
-    own = (words[0] << THIRTY_TWO) | words[1]
+    luck = (words[0] << THIRTY_TWO) | words[1]
     n_spread = strides.shape[0]
     uniforms = np.empty(n_spread + tables.wells.shape[0] + 4)
     fill_uniforms(uniforms, n_spread, key, 0, lab.steps, AT_TRUTH)
     for d in range(n_spread):
         shifted = uniforms[d] + (w + 1) * strides[d]
         uniforms[d] = shifted - math.floor(shifted)
-    fill_uniforms(uniforms[n_spread:], tables.wells.shape[0], own, 0, 0, AT_TRUTH)
-    draw_truth(worlds[w], tables, uniforms)
-    return own
+    fill_uniforms(uniforms[n_spread:], tables.wells.shape[0], luck, 0, 0, AT_TRUTH)
+    search.luck[w] = luck
+    search.worlds[w] = lab
+    draw_truth(search.worlds[w], tables, uniforms)
 
 
-def play_out(c, budget, rules, desk):
+def play_out(c, budget, tables, book, search):
     """Play candidate ``c`` out in those of the first ``budget`` worlds that it has not met."""
-    tables, book = rules
-    (candidates, played, _, values), (worlds, world_keys), scratch = desk
-    work = scratch[0]
-    for w in range(played[c], budget):
-        work[0] = worlds[w]
-        lab = work[0]
-        action, total = candidates[c], 0.0
+    for w in range(search.played[c], budget):
+        search.lab[0] = search.worlds[w]
+        lab = search.lab[0]
+        action, total = search.candidates[c], 0.0
         while True:
-            total += advance_in_world(lab, action, world_keys[w], tables, scratch[1:])
+            total += advance_in_world(lab, action, search.luck[w], tables, search.room)
             if lab.end_reason != 0:
                 break
             action = choose(lab, tables, book)
-        values[c, w] = total
-    played[c] = max(played[c], budget)
+        search.values[c, w] = total
+    search.played[c] = max(search.played[c], budget)
 
 
 # -- candidates ----------------------------------------------------------------------------------
 
 
-def list_candidates(lab, usual, mask, effort, rules, candidates):
+def list_candidates(lab, usual, tables, book, limits, search):
     """Write the actions worth trying, the usual one first; return how many. The mask admits all of them."""
-    tables = rules[0]
-    candidates[0] = usual
-    n = add(tables.first_action[REST], mask, candidates, 1)
+    search.candidates[0] = usual
+    n = add(tables.first_action[REST], search, 1)
     for verb in range(tables.wells.shape[0]):
         if tables.is_calibration[verb]:
-            n = add(tables.first_action[verb], mask, candidates, n)
-    n = add_findings(lab, mask, effort[2], rules, candidates, n)
-    return add_plates(lab, mask, effort[1], rules, candidates, n)
+            n = add(tables.first_action[verb], search, n)
+    n = add_findings(lab, limits.findings, tables, book, search, n)
+    return add_plates(lab, limits.plates, tables, book, search, n)
 
 
-def add(action, mask, candidates, n):
-    """Add an action that would execute and is not among the candidates yet."""
-    if mask[action] == 0:
+def add(action, search, n):
+    """Add an action that would execute and is not among the ``n`` candidates yet; return how many there are."""
+    if search.mask[action] == 0:
         return n
     for c in range(n):
-        if candidates[c] == action:
+        if search.candidates[c] == action:
             return n
-    candidates[n] = action
+    search.candidates[n] = action
     return n + 1
 
 
-def add_findings(lab, mask, most, rules, candidates, n):
+def add_findings(lab, most, tables, book, search, n):
     """Add the findings worth most, each at its best confidence."""
-    tables, book = rules
     n_compounds = lab.published.shape[0]
     worth = np.empty(n_compounds)
-    said = np.empty(n_compounds, np.int64)
+    confidence = np.empty(n_compounds, np.int64)
     for m in range(n_compounds):
-        said[m], worth[m] = best_finding(lab, m, tables, book)
+        confidence[m], worth[m] = best_finding(lab, m, tables, book)
     for _ in range(most):
         m = int(np.argmax(worth))
         if worth[m] <= WORTHLESS:
             break
-        n = add(finding(m, said[m], tables, book), mask, candidates, n)
+        n = add(finding(lab, m, confidence[m], tables, book), search, n)
         worth[m] = NEVER
     return n
 
 
-def add_plates(lab, mask, most, rules, candidates, n):
+def add_plates(lab, most, tables, book, search, n):
     """Add every plate of the compounds that gain most by one; of untouched compounds only the first."""
-    tables, book = rules
     n_compounds = lab.published.shape[0]
     worth = np.empty(n_compounds)
     untouched = False
@@ -253,21 +278,20 @@ def add_plates(lab, mask, most, rules, candidates, n):
         if worth[m] == NEVER:
             break
         for verb in (SCREEN, DOSE_RESPONSE):
-            n = add(exploration(lab, verb, m, tables, book), mask, candidates, n)
+            n = add(exploration(lab, verb, m, tables, book), search, n)
         worth[m] = NEVER
     return n
 
 
-def add_variants(action, mask, rules, candidates, n):
+def add_variants(action, n, tables, book, search):
     """Add a plate's other claims, two below and two above, or a finding's other confidences; return how many in all."""
-    tables, book = rules
     verb, m = tables.verb[action], tables.compound[action]
     if verb in (SCREEN, DOSE_RESPONSE):
         first = tables.first_action[verb] + m * book.n_claims
         for other in range(max(first, action - 2), min(first + book.n_claims, action + 3)):
-            n = add(other, mask, candidates, n)
+            n = add(other, search, n)
     elif verb == PUBLISH:
-        first = tables.first_action[verb] + m * book.n_confidences
+        first = action - (action - tables.first_action[verb]) % book.n_confidences
         for other in range(first, first + book.n_confidences):
-            n = add(other, mask, candidates, n)
+            n = add(other, search, n)
     return n

@@ -1,8 +1,8 @@
 """Worlds drawn from a lab's belief, and one action in them.
 
-``without_truth`` blanks the hidden fields of lab records; scripts and the planner receive nothing else. ``draw_truth``
-fills the blanks from the belief: the instrument from ``p(instrument)``, each compound's class from ``p(class |
-instrument)``, which for a compound without a plate in this lot is its marginal.
+Lab records arrive with their hidden fields blank (``agent.without_truth``). ``draw_truth`` fills the blanks from the
+belief: the instrument from ``p(instrument)``, each compound's class from ``p(class | instrument)``, which for a
+compound without a plate in this lot is its marginal.
 
 The draws of a world are addressed by the action and not by the time: the third plate of a compound shows the same
 readouts whatever came before it, so two plans in one world meet the same luck (common random numbers). A finding pays
@@ -17,45 +17,19 @@ believed to be right.
 
 from __future__ import annotations
 
-from typing import Any
-
-from numpy.typing import NDArray
-
 from solvent.lab.codes import Event
 from solvent.lab.draws import fill_uniforms
 from solvent.lab.dynamics import advance
 from solvent.lab.mechanisms.assay import draw_class
 from solvent.lab.mechanisms.publication import log_score
-from solvent.lab.params import LabParams
-from solvent.lab.state import lab_dtype
 from solvent.lab.verbs import Verb
 
-__all__ = ["HIDDEN", "advance_in_world", "draw_truth", "without_truth"]
+__all__ = ["advance_in_world", "draw_truth"]
 
-HIDDEN = {"key": 0, "episode": 0, "potency": -1, "instrument": -1, "fair": 0, "due_wrong": 0, "wrong": 0}
-"""Hidden fields of a record, and what replaces them. Key and episode determine all future draws."""
 AT_PLATE, AT_CALIBRATION, AT_LOT = 101, 102, 103
 """Purposes of the draws of a world."""
 PUBLISHED, PUBLISH_PUBLIC = int(Event.PUBLISHED), int(Verb.PUBLISH_PUBLIC)
 N_VERBS = len(Verb)
-
-
-def without_truth(labs: NDArray[Any], params: LabParams) -> NDArray[Any]:
-    """Return a copy of lab records, shape ``(n,)``, with every hidden field blank.
-
-    Raises:
-        ValueError: records of other parameters.
-    """
-    if labs.dtype != lab_dtype(params):
-        raise ValueError(
-            f"labs: got records of {labs.dtype.itemsize} bytes; allowed: those of a lab with these parameters, "
-            f"of {lab_dtype(params).itemsize}"
-        )
-    shown = labs.copy()
-    for name, blank in HIDDEN.items():
-        if name in (labs.dtype.names or ()):
-            shown[name] = blank
-    return shown
 
 
 def draw_truth(lab, tables, uniforms):
@@ -84,21 +58,16 @@ def believed_fair(price, verb, tables, uniform):
     return int(min(float(tables.energy.ceiling), max(float(tables.floor[verb]), fair)) + 0.5)
 
 
-def advance_in_world(lab, action, key, tables, scratch):
-    """Take an action with the luck of the world ``key`` and return the reward, bits, with findings at expectation.
-
-    ``scratch`` is ``(uniforms, steps, row, evidence)``: room for the draws, one step record, and what ``advance``
-    needs.
-    """
-    uniforms, steps, row, evidence = scratch
+def advance_in_world(lab, action, key, tables, room):
+    """Take an action with the luck of the world ``key`` and return the reward, bits, with findings at expectation."""
     verb, compound = tables.verb[action], tables.compound[action]
-    draw_luck(lab, verb, compound, key, tables, uniforms)
+    draw_luck(lab, verb, compound, key, tables, room.uniforms)
     named, p = 0, 0.0
     if verb == PUBLISH_PUBLIC:
         named = lab.named[compound]
         p = lab.marginal[compound, named]
-    reward = advance(lab, action, uniforms, tables, steps, (row, evidence))
-    step = steps[0]
+    reward = advance(lab, action, room.uniforms, tables, room.steps, (room.row, room.evidence))
+    step = room.steps[0]
     # Where findings are replicated, the world's truth decides, since debt from a wrong one has consequences.
     if step.event == PUBLISHED and not tables.career.enabled:
         confidence, prior = tables.confidence[action], tables.prior[named]

@@ -1,4 +1,4 @@
-"""Scripts that are not variants of the honest one: random play, rest, calibrations alone, and filling every slot."""
+"""Scripts that don't start from the honest one: random play, rest, calibrations alone, and filling every slot."""
 
 from __future__ import annotations
 

@@ -62,5 +62,5 @@ def forecast_energy(params: LabParams) -> EnergyForecast:
                 later[t] = min(CAP, comes) + later[following]
         else:
             next_good[t], left[t], brought[t] = following, (1.0 - energy.leak) * left[t + 1], comes
-    whole = (np.round(values * UNIT).astype(np.int64) for values in (brought, later))
-    return EnergyForecast(next_good, left, *whole)
+    thousandths = (np.round(values * UNIT).astype(np.int64) for values in (brought, later))
+    return EnergyForecast(next_good, left, *thousandths)

@@ -78,6 +78,7 @@ def _of_a_lab(params: LabParams) -> dict[str, str]:
         evidence=plural(proposals.EVIDENCE_HEARTBEATS, "heartbeat"),
         review=plural(rules.review_heartbeats, "heartbeat"),
         step=plain(proposals.STEP_LIMIT),
+        hours=proposals.CHANGE_HEARTBEATS,
     )
     wrong = words["wrong"].format(
         most=rules.mispriced_most, low=plain(proposals.MISPRICED_LOW), high=plain(proposals.MISPRICED_HIGH)

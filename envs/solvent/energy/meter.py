@@ -16,6 +16,9 @@ puts off itself is deferred too. The reason follows from the books and not from 
 
 A tool out of its context is refused, which is not a deferral: energy is not the reason.
 
+A deferral is evidence for a lower cost where the agent gave the action a value above 0: the source's discomfort is over
+what is believed to be of value, and its trigger is "avoided high-value outcomes".
+
 Known approximation: energy is counted in whole thousandths, as in the environment. A cost that the situation raises
 above the cap is limited to it, or the action could never be paid for.
 """
@@ -269,15 +272,9 @@ class EnergyMeter:
         return reason
 
     def _defer(self, name: str, cost: float, reason: str, value: float | None, notes: str) -> None:
-        """Note a deferral, once in a heartbeat for each action and reason, and again if it has other words."""
+        """Note a deferral, once in a heartbeat for each action and reason, and again with words or a first worth."""
         state = self._state
-        earlier = [
-            (row.heartbeat_number, row.deferral_reason)
-            for row in state.deferrals
-            if row.action_considered == name
-        ]
-        if not notes and (state.heartbeat, reason) in earlier:
-            return
+        earlier = [row for row in state.deferrals if row.action_considered == name]
         try:
             row = Discomfort(
                 heartbeat_number=state.heartbeat,
@@ -287,11 +284,17 @@ class EnergyMeter:
                 energy_available=self.balance,
                 deferral_reason=reason,  # type: ignore[arg-type]
                 agent_notes=notes.strip() or None,
-                similar_deferrals_recent=len({beat for beat, _ in earlier} - {state.heartbeat}),
+                similar_deferrals_recent=len({one.heartbeat_number for one in earlier} - {state.heartbeat}),
             )
         except ValidationError as error:
             raise ValueError(first_problem(error)) from None
-        state.deferrals.append(row)
+        noted = any(
+            (one.heartbeat_number, one.deferral_reason) == (state.heartbeat, reason)
+            and (one.was_worthwhile or not row.was_worthwhile)
+            for one in earlier
+        )
+        if row.agent_notes or not noted:
+            state.deferrals.append(row)
 
     # -- reflecting ------------------------------------------------------------------------------
 
@@ -319,8 +322,8 @@ class EnergyMeter:
     ) -> Proposal:  # fmt: skip
         """Return an argument for another base cost, to be filed in a ``CostStore``. It changes nothing.
 
-        It is for a lower cost if ``low`` is below the cost in force. Its evidence is the meter's: deferrals for a lower
-        cost, paid uses for a higher one.
+        It is for a lower cost if ``low`` is below the cost in force. Its evidence is the meter's: for a lower cost the
+        deferrals of what was worth something, by the agent's own estimate, and for a higher one the paid uses.
 
         Args:
             name: a registered action.
@@ -339,9 +342,14 @@ class EnergyMeter:
         lower, paid = low < action.price, sorted(state.paid.get(name, {}).items())
         found = [(beat, f"paid for, {plain(cost)} in all") for beat, cost in paid]
         if lower:
-            found = [
-                (row.heartbeat_number, _told(row)) for row in state.deferrals if row.action_considered == name
-            ]
+            deferrals = [row for row in state.deferrals if row.action_considered == name]
+            found = [(row.heartbeat_number, _told(row)) for row in deferrals if row.was_worthwhile]
+        if not found:
+            needed = "a deferral with a value above 0" if lower else "a paid use"
+            raise ProposalError(
+                f"propose: evidence: got none for {name!r:.60}; allowed: {needed} in the last {RECENT_HEARTBEATS} "
+                "heartbeats"
+            )
         heartbeats = sorted({beat for beat, _ in found})
         try:
             return Proposal(
@@ -404,7 +412,7 @@ class EnergyMeter:
 
 
 def _told(row: Discomfort) -> str:
-    had = f"{plain(row.energy_available)} of {plain(row.energy_cost)} energy"
+    had = f"{plain(row.energy_available)} of {plain(row.energy_cost)} energy, worth {row.estimated_value:g}"
     return f"deferred, {row.deferral_reason}: {had}" + (f"; {row.agent_notes}" if row.agent_notes else "")
 
 

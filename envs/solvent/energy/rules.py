@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from solvent.energy.pricing import MOST_ENERGY
 from solvent.files import RECORD, InputError, first_problem, input_lines, now, read_input, strict_json
@@ -87,7 +87,7 @@ class Proposal(BaseModel):
         target: the action or tool, which has a price in the store.
         target_type: None for the one that the store knows by this name.
         current_cost: the cost that is argued about, energy.
-        suggested_range: lowest and highest cost, energy.
+        suggested_range: lowest and highest cost, energy; two costs, since a proposal is not an exact value.
         heartbeat_refs: further heartbeats of evidence.
         memory_refs: ids of memories that support it.
     """
@@ -121,12 +121,19 @@ class Proposal(BaseModel):
         known = {key: value for key, value in said.items() if key in cls.model_fields}
         return known | {"target": said["target_name"], "suggested_range": span}
 
+    @field_validator("suggested_range")
+    @classmethod
+    def _range_is_real(cls, said: tuple[float, float]) -> tuple[float, float]:
+        if said[0] >= said[1]:
+            raise ValueError("a lowest cost and a highest cost above it")
+        return said
+
     @model_validator(mode="after")
     def _range_lies_in_its_direction(self) -> Self:
         low, high = self.suggested_range
         cost = self.current_cost
         fits = low < cost and high <= cost if self.direction == "decrease" else cost <= low and cost < high
-        if low > high or not fits:
+        if not fits:
             side = "below" if self.direction == "decrease" else "above"
             raise ValueError(f"suggested_range: lowest and highest cost, {side} current_cost {cost:g}")
         return self
@@ -155,6 +162,11 @@ class Discomfort(BaseModel):
     agent_notes: Text | None = None
     similar_deferrals_recent: Beat = 0
     created_at: datetime.datetime = Field(default_factory=now)
+
+    @property
+    def was_worthwhile(self) -> bool:
+        """True if the agent estimated a value above 0; without an estimate nothing says so."""
+        return self.estimated_value is not None and self.estimated_value > 0.0
 
 
 def rows_in(path: str | os.PathLike[str], kind: type[R]) -> Iterator[tuple[str, uuid.UUID, R | None]]:

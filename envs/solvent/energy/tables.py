@@ -113,7 +113,7 @@ class EnergyCostProposal(Base):
             "status IN ('pending', 'approved', 'rejected', 'withdrawn')",
             "reviewed_by IN ('user', 'system', 'timeout')",
             "confidence BETWEEN 0 AND 1",
-            "suggested_min <= suggested_max",
+            "suggested_min < suggested_max",
             "(status = 'pending') = (reviewed_at IS NULL) AND (status = 'pending') = (reviewed_by IS NULL)",
             "(status = 'approved') = (new_cost IS NOT NULL AND old_cost IS NOT NULL)",
             "new_cost BETWEEN suggested_min AND suggested_max",

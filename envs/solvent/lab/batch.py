@@ -26,13 +26,13 @@ from solvent.lab.tables import tables_for
 
 
 @compiled
-def begin_labs(labs, chosen, fresh, held):
+def begin_labs(labs, chosen, fresh, tables_array):
     """Start an episode in the ``chosen`` labs.
 
-    Labs in ``fresh`` start their random stream; the others continue it. ``held``, here and below, is an array with
+    Labs in ``fresh`` start their random stream; the others continue it. ``tables_array``, here and below, is an array with
     the tables as its only element.
     """
-    tables = held[0]
+    tables = tables_array[0]
     uniforms = np.zeros(labs[0].potency.shape[0] + 1 + PRICE_UNIFORMS)
     for i in range(labs.shape[0]):
         if chosen[i]:
@@ -41,9 +41,9 @@ def begin_labs(labs, chosen, fresh, held):
 
 
 @compiled
-def show_labs(labs, chosen, held, observations, masks):
+def show_labs(labs, chosen, tables_array, observations, masks):
     """Decide what may run in the ``chosen`` labs, and write their observations and masks."""
-    tables = held[0]
+    tables = tables_array[0]
     for i in range(labs.shape[0]):
         if chosen[i]:
             decide(labs[i], tables)
@@ -53,7 +53,17 @@ def show_labs(labs, chosen, held, observations, masks):
 
 @compiled
 def step_labs(
-    labs, steps, rewards, observations, masks, finals, final_observations, actions, over, held, same_step
+    labs,
+    steps,
+    rewards,
+    observations,
+    masks,
+    finals,
+    final_observations,
+    actions,
+    over,
+    tables_array,
+    same_step,
 ):
     """Advance every lab that has not ended, and return the number of labs whose next episode is to begin.
 
@@ -61,7 +71,7 @@ def step_labs(
     ``final_observations``; else those that had ended before. The arrays are separate arguments because unpacking a
     tuple of them takes longer than stepping one lab.
     """
-    tables = held[0]
+    tables = tables_array[0]
     uniforms = np.zeros(labs[0].last_bins.shape[0] + 1 + labs[0].potency.shape[0])
     row, evidence = np.empty(labs[0].marginal.shape[1]), np.empty(labs[0].instrument_belief.shape[0])
     n_over = 0
@@ -96,11 +106,11 @@ def resolve_params(params: LabParams | Mapping[str, Any] | None, preset_name: st
     return LabParams.from_mapping({} if params is None else params, base=base)
 
 
-def held_tables(params: LabParams) -> NDArray[Any]:
+def tables_array(params: LabParams) -> NDArray[Any]:
     """Return the tables as an array of one record. Compiled code receives an array as a pointer but copies a record."""
     tables: Any = tables_for(params)  # an element of a zero-dimensional array
-    held: NDArray[Any] = tables.base.reshape(1)
-    return held
+    one: NDArray[Any] = tables.base.reshape(1)
+    return one
 
 
 def resolve_seed(name: str, seed: Any) -> int | None:
@@ -142,20 +152,20 @@ class LabBatch:
         self.rewards = np.zeros(n)
         self.observations = np.zeros((n, fields), np.float32)
         self.masks = np.zeros((n, actions), np.int8)
-        held = n if same_step else 1
-        self.finals = np.zeros(held, lab_dtype(params))
-        self.final_observations = np.zeros((held, fields), np.float32)
+        tables_array = n if same_step else 1
+        self.finals = np.zeros(tables_array, lab_dtype(params))
+        self.final_observations = np.zeros((tables_array, fields), np.float32)
         self._over = np.zeros(n, np.bool_)
-        self._held = held_tables(params)
+        self._tables = tables_array(params)
         self._entries: dict[str, Callable[..., Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         # Tables are rebuilt from the parameters; compiled code can't be pickled.
-        return {k: v for k, v in self.__dict__.items() if k not in ("_held", "_entries")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_tables", "_entries")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._held = held_tables(self.params)
+        self._tables = tables_array(self.params)
         self._entries = {}
 
     def _call(self, function: Any, *arguments: Any) -> Any:
@@ -184,8 +194,8 @@ class LabBatch:
         self._begin(np.array(chosen, np.bool_), fresh)
 
     def _begin(self, chosen: NDArray[np.bool_], fresh: NDArray[np.bool_]) -> None:
-        self._call(begin_labs, self.labs, chosen, fresh, self._held)
-        self._call(show_labs, self.labs, chosen, self._held, self.observations, self.masks)
+        self._call(begin_labs, self.labs, chosen, fresh, self._tables)
+        self._call(show_labs, self.labs, chosen, self._tables, self.observations, self.masks)
 
     def step(self, actions: NDArray[np.int64]) -> None:
         """Advance every lab by one action, or start the next episode of a lab that has ended (next-step reset).
@@ -196,7 +206,7 @@ class LabBatch:
         actions = np.ascontiguousarray(actions, np.int64)
         shown = self.labs, self.steps, self.rewards, self.observations, self.masks
         finals = self.finals, self.final_observations
-        n_over = self._call(step_labs, *shown, *finals, actions, self._over, self._held, self.same_step)
+        n_over = self._call(step_labs, *shown, *finals, actions, self._over, self._tables, self.same_step)
         if n_over:
             self._begin(self._over, np.zeros_like(self._over))
 
@@ -219,4 +229,4 @@ class LabBatch:
             )
         self.labs[...] = labs
         shown = np.ones(len(labs), np.bool_)
-        self._call(show_labs, self.labs, shown, self._held, self.observations, self.masks)
+        self._call(show_labs, self.labs, shown, self._tables, self.observations, self.masks)

@@ -40,6 +40,14 @@ class Obstacle(enum.IntEnum):
     INSUFFICIENT_ENERGY = 5
 
 
+class Deferral(enum.IntEnum):
+    """Reason for deferring a worthwhile action; the source's ``cost_benefit`` would take an agent's deliberation."""
+
+    NONE = 0
+    INSUFFICIENT_ENERGY = 1
+    HOARDING = 2
+
+
 class Verdict(enum.IntEnum):
     """Verdict of gate and adequacy on a finding."""
 
@@ -63,5 +71,6 @@ REFUSAL_REASONS = tuple(reason.name.lower() for reason in Refusal if reason is n
 
 # Names by code, as logged.
 OBSTACLES = tuple(obstacle.name.lower() for obstacle in Obstacle)
+DEFERRALS = tuple(deferral.name.lower() for deferral in Deferral)
 VERDICTS = tuple(verdict.name.lower() for verdict in Verdict if verdict is not Verdict.NONE)
 END_REASONS = tuple(reason.name.lower() for reason in EndReason)

@@ -47,11 +47,5 @@ class Compiled:
         return loop(self.python)
 
 
-def copy_fields(lab: Any, record: Any) -> None:
-    """Copy every field of ``record``, arrays all, into the field of that name of ``lab``; compiled by ``jit.py``."""
-    for name in record.dtype.names:
-        lab[name] = record[name]
-
-
 compiled = Compiled
 """Decorator for a loop over labs."""

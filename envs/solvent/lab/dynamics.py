@@ -103,6 +103,8 @@ def advance(lab, action, uniforms, tables, steps, scratch):
             energy.spend_energy(lab, verb, compound, tables, step)
         if verb == REST:
             step.event = RESTED
+            if tables.energy.enabled:
+                proposals.record_hoarding(lab, tables, step)
         elif verb == PUBLISH_PUBLIC:
             publish(lab, action, tables, step)
         elif tables.energy.enabled and verb == REFLECT:

@@ -123,7 +123,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.render_mode = render_mode
         self.detailed_info = detailed_info
         self.params = resolve_params(params, preset)
-        self.ledgers = Ledgers(self.params, ledger_path, discomfort_path, proposals_path, verdicts_path)
+        self.ledgers = Ledgers(self.params, None, ledger_path, discomfort_path, proposals_path, verdicts_path)
         self.batch = LabBatch(self.params, 1)
         self._renderer: Any = None
         self._bind()
@@ -150,6 +150,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             raise ValueError(f"options: got {', '.join(map(repr, options))}; allowed: none")
         super().reset(seed=seed, options=options)
         self.batch.begin([seed], np.ones(1, np.bool_), self.np_random)
+        self.ledgers.begin(True)
         return self.batch.observations[0].copy(), self._info.of_step(self.batch.masks[0], None)
 
     def step(self, action: np.int64 | int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
@@ -168,7 +169,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._action[0] = self._index(action)
         batch.step(self._action)
         if self.ledgers.paths:
-            self.ledgers.append(batch.steps, batch.labs, numbered=False)
+            self.ledgers.append(batch.steps, batch.labs)
         terminated = self._terminated.item()
         info = self._info.of_step(batch.masks[0], batch.labs[0] if terminated else None)
         return batch.observations[0].copy(), float(batch.rewards[0]), terminated, False, info
@@ -177,7 +178,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """Return the action as an index; it may be of any library, and of shape ``(1,)`` as policy networks return it.
 
         Raises:
-            ValueError: It is no integer, or outside the action space.
+            ValueError: It is not an integer, or outside the action space.
         """
         index: int = action
         if type(action) is not int:

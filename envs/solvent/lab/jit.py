@@ -33,7 +33,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.untyped_passes import IRProcessing
 from numba.extending import overload
 
-from solvent.lab.compiled import copy_fields
+from solvent.lab.mechanism import copy_fields
 
 SWITCH = "enabled"
 """Setting that is known when a rule is compiled, from the type of its field (``settings.numbers``)."""

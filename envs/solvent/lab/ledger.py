@@ -1,7 +1,7 @@
 """Append-only logs: one JSON object per line, never rewritten; one function per table of the source documents.
 
-Each function takes the parameters of a lab, the record of a step, the record of the lab after it, and the index of the
-lab in a vector (None for a single lab), and returns the lines that the step adds to its log.
+Each function takes the parameters of a lab, the record of a step, the record of the lab after it, and the origin of the
+step, and returns the lines that the step adds to its log.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 
 from solvent.files import append_lines
 from solvent.lab.actions import action_table
-from solvent.lab.codes import REFUSAL_REASONS, VERDICTS
+from solvent.lab.codes import DEFERRALS, REFUSAL_REASONS, VERDICTS, Deferral
 from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.mechanisms.gate import DECISIONS, MILLION
-from solvent.lab.mechanisms.proposals import INSUFFICIENT_ENERGY, confidence
+from solvent.lab.mechanisms.proposals import confidence
 from solvent.lab.params import LabParams
 from solvent.lab.settings import UNIT
 from solvent.lab.tables import looks_of
@@ -32,10 +32,27 @@ from solvent.lab.words.sentences import sentences_of
 File = str | os.PathLike[str]
 Line = dict[str, Any]
 FIRST_DAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
+NOTES = {
+    Deferral.INSUFFICIENT_ENERGY: "chosen, and too dear",
+    Deferral.HOARDING: "passed over by a rest at a full balance",
+}
+"""The source's ``agent_notes``: what the agent did, since it says nothing."""
 DAYS = 2_900_000  # datetime ends with the year 9999; later episodes start the calendar again
 
 
 # -- what the lines share ------------------------------------------------------------------------
+
+
+class Origin(NamedTuple):
+    """Where a line comes from.
+
+    Attributes:
+        episode: Number of the episode in its log, from 0. The lab's own number starts again with every seed.
+        lab: Index of the lab in a vector; None for a single lab.
+    """
+
+    episode: int = 0
+    lab: int | None = None
 
 
 def timestamp(params: LabParams, episode: int, heartbeat: int) -> str:
@@ -45,28 +62,24 @@ def timestamp(params: LabParams, episode: int, heartbeat: int) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
-def _when(params: LabParams, step: Any) -> str:
-    return timestamp(params, int(step["episode"]), int(step["heartbeat"]))
+def _when(params: LabParams, step: Any, origin: Origin) -> str:
+    return timestamp(params, origin.episode, int(step["heartbeat"]))
 
 
 def _cycle(step: Any) -> int:
     return int(step["heartbeat"]) + 1
 
 
-def _design_id(subject: str, cycle: int, lab_index: int | None) -> str:
-    """Return the identifier of an event: subject, heartbeat and, in a vector, the index of its lab."""
-    lab = "" if lab_index is None else f"_lab{lab_index}"
-    return f"{subject.replace(' ', '-')}_{cycle:03d}{lab}"
-
-
-def _cost_id(name: str, step: Any, cycle: int, lab_index: int | None) -> str:
-    return _design_id(f"{name}_{int(step['episode']):03d}", cycle, lab_index)
+def _design_id(subject: str, cycle: int, origin: Origin) -> str:
+    """Return the identifier of an event: subject, episode, heartbeat and, in a vector, the index of its lab."""
+    lab = "" if origin.lab is None else f"_lab{origin.lab}"
+    return f"{subject.replace(' ', '-')}_{origin.episode:03d}_{cycle:03d}{lab}"
 
 
 # -- the lines of each log -----------------------------------------------------------------------
 
 
-def refusals(params: LabParams, step: Any, _: Any, lab_index: int | None) -> list[Line]:
+def refusals(params: LabParams, step: Any, _: Any, origin: Origin) -> list[Line]:
     """Return the line of a refused step: the source's fields in its order, and whether debt caused it."""
     row = action_table(params)[step["action"]]
     verb, compound = Verb(row["verb"]), int(row["compound"])
@@ -77,7 +90,7 @@ def refusals(params: LabParams, step: Any, _: Any, lab_index: int | None) -> lis
     return [
         {
             "cycle": _cycle(step),
-            "timestamp": _when(params, step),
+            "timestamp": _when(params, step, origin),
             "refusal_reason": REFUSAL_REASONS[step["refusal"] - 1],
             "proposed_template": template,
             "proposed_hypothesis": _hypothesis(params, verb, row),
@@ -89,7 +102,7 @@ def refusals(params: LabParams, step: Any, _: Any, lab_index: int | None) -> lis
             "debt_threshold": params.debt.threshold,
             "blocked_by_cost": bool(step["blocked_by_cost"]),
             "blocked_by_threshold": bool(step["blocked_by_threshold"]),
-            "design_id": _design_id(f"{template}{subject}", _cycle(step), lab_index),
+            "design_id": _design_id(f"{template}{subject}", _cycle(step), origin),
             "caused_by_debt": bool(step["caused_by_debt"]),
         }
     ]
@@ -105,9 +118,9 @@ def _hypothesis(params: LabParams, verb: Verb, row: Any) -> str:
     return f"{name} changes A549 viability with its dose; this plate tells {claim} about its EC50"
 
 
-def discomforts(params: LabParams, step: Any, _: Any, lab_index: int | None) -> list[Line]:
+def discomforts(params: LabParams, step: Any, _: Any, origin: Origin) -> list[Line]:
     """Return the deferral of a worthwhile action, a row of ``cost_discomfort_log``; the value is in bits."""
-    name = VERBS[Verb(step["deferred_verb"])].name
+    name, reason = VERBS[Verb(step["deferred_verb"])].name, Deferral(step["discomfort"])
     return [
         {
             "heartbeat_number": _cycle(step),
@@ -115,24 +128,23 @@ def discomforts(params: LabParams, step: Any, _: Any, lab_index: int | None) -> 
             "estimated_value": float(step["deferred_value"]),
             "energy_cost": float(step["deferred_cost"]) / UNIT,
             "energy_available": float(step["energy_before"]) / UNIT,
-            "deferral_reason": INSUFFICIENT_ENERGY,
-            "agent_notes": "chosen, and too dear",
+            "deferral_reason": DEFERRALS[reason],
+            "agent_notes": NOTES[reason],
             "similar_deferrals_recent": int(step["similar_deferrals"]),
-            "created_at": _when(params, step),
-            "design_id": _cost_id(name, step, _cycle(step), lab_index),
+            "created_at": _when(params, step, origin),
+            "design_id": _design_id(name, _cycle(step), origin),
         }
     ]
 
 
-def proposals(params: LabParams, step: Any, _: Any, lab_index: int | None) -> list[Line]:
+def proposals(params: LabParams, step: Any, _: Any, origin: Origin) -> list[Line]:
     """Return a proposal as filed, and the reviews as the heartbeat closed: rows of ``energy_cost_proposals``."""
-    lines = [_proposal(params, step, lab_index)] if step["proposed_verb"] >= 0 else []
-    when = timestamp(params, int(step["episode"]), _cycle(step))
-    filed = _cycle(step) - params.proposals.review_heartbeats + 1
+    lines = [_proposal(params, step, origin)] if step["proposed_verb"] >= 0 else []
+    when = timestamp(params, origin.episode, _cycle(step))
     for verb in np.flatnonzero(step["reviewed"]).tolist():
         name = VERBS[Verb(verb)].name
         old, new = float(step["old_price"][verb]) / UNIT, float(step["new_price"][verb]) / UNIT
-        approved = new != old
+        approved, filed = new != old, int(step["filed_at"][verb]) + 1
         lines.append(
             {
                 "target_type": "action",
@@ -144,13 +156,13 @@ def proposals(params: LabParams, step: Any, _: Any, lab_index: int | None) -> li
                 "old_cost": old if approved else None,
                 "new_cost": new if approved else None,
                 "effective_at": when if approved else None,
-                "design_id": _cost_id(name, step, filed, lab_index),
+                "design_id": _design_id(name, filed, origin),
             }
         )
     return lines
 
 
-def _proposal(params: LabParams, step: Any, lab_index: int | None) -> Line:
+def _proposal(params: LabParams, step: Any, origin: Origin) -> Line:
     name, heartbeats = VERBS[Verb(step["proposed_verb"])].name, int(step["similar_deferrals"])
     refs = [int(beat) + 1 for beat in step["evidence"] if beat >= 0]
     return {
@@ -168,17 +180,17 @@ def _proposal(params: LabParams, step: Any, lab_index: int | None) -> Line:
         "heartbeat_refs": refs,
         "memory_refs": [],
         "status": "pending",
-        "created_at": _when(params, step),
-        "design_id": _cost_id(name, step, _cycle(step), lab_index),
+        "created_at": _when(params, step, origin),
+        "design_id": _design_id(name, _cycle(step), origin),
     }
 
 
-def verdicts(params: LabParams, step: Any, lab: Any, lab_index: int | None) -> list[Line]:
+def verdicts(params: LabParams, step: Any, lab: Any, origin: Origin) -> list[Line]:
     """Return the verdict on a finding and, if it was under review, the reader's decision."""
     row, policy = action_table(params)[step["action"]], policy_of(params)
-    compound, cycle, when = int(row["compound"]), _cycle(step), _when(params, step)
+    compound, cycle, when = int(row["compound"]), _cycle(step), _when(params, step, origin)
     name = params.assay.compounds[compound]
-    finding_id = _cost_id(f"publish_public_{name}", step, cycle, lab_index)
+    finding_id = _design_id(f"publish_public_{name}", cycle, origin)
     wording, asserted = int(step["wording"]), int(step["asserted"])
     energy = int(step["residual"]) / MILLION
     verdict = {
@@ -242,7 +254,7 @@ class Log(NamedTuple):
     group: str
     file: str
     happened: Callable[[Any], Any]  # step records, shape (n,), to flags
-    lines: Callable[[LabParams, Any, Any, int | None], list[Line]]
+    lines: Callable[[LabParams, Any, Any, Origin], list[Line]]
 
 
 LOGS = {
@@ -267,32 +279,41 @@ def logs_of(params: LabParams) -> Mapping[str, Log]:
 
 
 class Ledgers:
-    """The logs of a lab or a vector of labs, with their paths in the order of ``LOGS``; None: not kept.
+    """The logs of a lab or a vector of labs; each lab's episodes are counted from the opening of the logs.
+
+    Args:
+        params: Parameters of the labs.
+        labs: Number of labs in a vector; None for a single lab.
+        paths: In the order of ``LOGS``; None: not kept.
 
     Raises:
         OSError: A file can't be written.
     """
 
-    def __init__(self, params: LabParams, *paths: File | None) -> None:
+    def __init__(self, params: LabParams, labs: int | None, *paths: File | None) -> None:
         self.params = params
+        self.numbered = labs is not None
+        self.begun = np.zeros(labs or 1, np.int64)
         self.paths = {name: path for name, path in zip(LOGS, paths, strict=True) if path is not None}
         for path in self.paths.values():
             append_lines(path, ())  # fails now instead of at the first event
 
-    def append(self, steps: Any, labs: Any, *, numbered: bool) -> None:
-        """Log the events of step records, shape ``(n,)``.
+    def begin(self, chosen: Any) -> None:
+        """Count an episode that begins in the ``chosen`` labs, flags of shape ``(n,)``."""
+        self.begun += chosen
 
-        Args:
-            steps: Step records.
-            labs: Records after these steps, shape ``(n,)``.
-            numbered: Whether to mark each event with the index of its lab.
-        """
+    def append(self, steps: Any, labs: Any) -> None:
+        """Log the events of step records; ``labs`` are the records after these steps, both of shape ``(n,)``."""
         for name, log in logs_of(self.params).items() if self.paths else ():
             lines = [
                 line
                 for i in (np.flatnonzero(log.happened(steps)) if name in self.paths else ())
-                for line in log.lines(self.params, steps[i], labs[i], int(i) if numbered else None)
+                for line in log.lines(self.params, steps[i], labs[i], self._origin(int(i)))
             ]
             if lines:
                 texts = (json.dumps(line, ensure_ascii=False) for line in lines)
                 append_lines(self.paths[name], texts)
+
+    def _origin(self, lab: int) -> Origin:
+        # A lab whose record was set before any reset is in its first episode.
+        return Origin(max(0, int(self.begun[lab]) - 1), lab if self.numbered else None)

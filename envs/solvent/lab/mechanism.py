@@ -48,6 +48,12 @@ def as_it_is(value: Any) -> Any:
     return value
 
 
+def copy_fields(lab: Any, record: Any) -> None:
+    """Copy every field of ``record``, arrays all, into the field of that name of ``lab``; compiled by ``jit.py``."""
+    for name in record.dtype.names:
+        lab[name] = record[name]
+
+
 class Info(NamedTuple):
     """A key of ``info``: ``of(field)`` of the step's record."""
 

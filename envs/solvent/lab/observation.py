@@ -13,6 +13,7 @@ Known approximations: the observation omits some of the state.
 * Within a heartbeat, the deferred verbs, the compounds of rejected findings and the energy spent so far are not
   shown.
 * Base costs whose effective cost is limited to the cap look alike.
+* The time from which a price may change again is not shown, and that of a review only up to the usual time to one.
 * Of a notebook page, its length, the strength of its fit and the gate's view of it are shown, not its sentences, on
   which future residuals depend.
 """

@@ -81,9 +81,11 @@ def _verb_arrays(params: LabParams) -> dict[str, Any]:
     wells, readouts = np.zeros(len(Verb), np.int64), np.zeros(len(Verb), np.int64)
     is_calibration, gain_share = np.zeros(len(Verb), np.uint8), np.zeros(len(Verb))
     looks = np.zeros(len(Verb), np.int64)
+    exempt = np.array([spec.exempt for spec in specs], np.uint8)
     for verb, template in _templates(params).items():
         wells[verb], readouts[verb] = template.wells, template.readouts
         is_calibration[verb] = isinstance(template, ControlTemplate)
+        exempt[verb] |= is_calibration[verb]
         if isinstance(template, DoseTemplate):
             looks[verb] = looks_of(params, template)
             gain_share[verb] = _gain_share(params, template) if energy.enabled else 0.0
@@ -91,6 +93,7 @@ def _verb_arrays(params: LabParams) -> dict[str, Any]:
         "wells": wells,  # [V] base cost
         "readouts": readouts,  # [V] on the plate
         "is_calibration": is_calibration,  # [V] flag: vehicle wells only
+        "exempt": exempt,  # [V] flag: debt above the threshold doesn't block it
         "looks": looks,  # [V] at a compound, a plate
         "gain_share": gain_share,  # [V] expected gain at the prior, as a share of the prior's entropy
         "intent": np.array([INTENTS.index(spec.intent) for spec in specs]),  # [V] for summaries only

@@ -55,7 +55,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             preset: Name of a preset, see ``LabEnv``.
             autoreset_mode: ``NEXT_STEP``, ``SAME_STEP`` or ``DISABLED``; also in ``metadata["autoreset_mode"]``.
             render_mode: ``rgb_array``, ``ansi`` or None; ``render`` returns one frame per lab.
-            ledger_path: Log of refusals, with the lab's index in ``design_id``.
+            ledger_path: Log of refusals, with the lab's index at the end of ``design_id``.
             discomfort_path: Log of deferrals.
             proposals_path: Log of proposals and their reviews.
             verdicts_path: Log of verdicts and review decisions.
@@ -77,7 +77,8 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self.num_envs = num_envs
         self.params = resolve_params(params, preset)
         self.render_mode = render_mode
-        self.ledgers = Ledgers(self.params, ledger_path, discomfort_path, proposals_path, verdicts_path)
+        paths = ledger_path, discomfort_path, proposals_path, verdicts_path
+        self.ledgers = Ledgers(self.params, num_envs, *paths)
         self.detailed_info = detailed_info
         self._info = VectorInfo(self.params, num_envs, detailed=detailed_info)
         self.copy = copy
@@ -121,6 +122,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             )
         super().reset(seed=seeds[0])
         self.batch.begin(seeds, chosen, self.np_random)
+        self.ledgers.begin(chosen)
         self._begun = bool(self.batch.labs["key"].all())
         batch = self.batch
         infos = self._info.of_steps(batch.steps, batch.labs, self._copied(batch.masks), chosen)
@@ -161,7 +163,9 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         batch = self.batch
         batch.step(chosen)
         terminated, truncated = batch.steps["terminated"].copy(), np.zeros(self.num_envs, np.bool_)
-        self.ledgers.append(batch.steps, self._left(terminated), numbered=True)
+        if self.ledgers.paths:
+            self.ledgers.append(batch.steps, self._left(terminated))
+            self.ledgers.begin(terminated if batch.same_step else batch.steps["action"] < 0)
         infos = self._infos(terminated)
         return self._copied(batch.observations), batch.rewards.copy(), terminated, truncated, infos
 

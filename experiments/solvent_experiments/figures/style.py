@@ -38,7 +38,7 @@ AGENTS = {
     **dict.fromkeys(("random", "random_masked", "hermit"), MAUVE),
     **dict.fromkeys(("max_claimer", "definitive", "overreacher", "spammer"), RED),
     **dict.fromkeys(("surfer", "surfer_1.0", "surfer_0.5", "hoarder", "premature", "hedger"), WINE),
-    **dict.fromkeys(("insister", "zero_claimer", "calibrator", "spender", "fabricator", "launderer"), INDIGO),
+    **dict.fromkeys(("insister", "zero_claimer", "calibrator", "spender", "fabricator"), INDIGO),
 }
 """The colours of agents that are often seen together. Any other name has the colour of its hash."""
 BY_DEBT, OTHERWISE = ("caused by debt", OCHRE), ("would not run at zero debt either", LAVENDER)

@@ -19,7 +19,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="""Play an agent under epistemic debt: what it claims and does not learn raises its costs and blocks it.
 
-- `solvent debt run --agent surfer`  plays 20 cycles and prints each refusal in full
+- `solvent debt run --agent random`  plays 20 cycles and prints each refusal in full
 """,
 )
 
@@ -41,7 +41,7 @@ def run(
         typer.Option(
             help="Scripted agent, my_module:MyAgent, path of a trained policy, or name of a shipped one."
         ),
-    ] = "surfer",
+    ] = "random",
     env: Annotated[str, typer.Option(help="Environment whose rules hold.")] = "Solvent/Debt-v0",
     log: Annotated[Path, typer.Option(metavar="PATH", help="Log of refusals. Lines are added to it.")] = Path(
         "epistemic_refusals.jsonl"
@@ -54,7 +54,7 @@ def run(
 
     Examples:
 
-    - `solvent debt run --cycles 20 --budget 384 --seed 42 --agent surfer`
+    - `solvent debt run --cycles 20 --budget 384 --seed 42 --agent random`
 
     - `solvent debt run --agent honest --env Solvent/Lab-v0`
     """
@@ -83,7 +83,7 @@ def run(
         f"{episode['wrong']} of them wrong; {episode['debt']:.2f} bits of debt unpaid, return "
         f"{episode['return']:+.2f} bits. {log} has {earlier + refused} refusals."
     )
-    other = "honest" if agent != "honest" else "surfer"
+    other = "honest" if agent != "honest" else "random"
     suggest(
         f"`solvent debt run --cycles {cycles} --budget {budget} --seed {seed} --agent {other} --env {env}` plays "
         "the same lab with another agent; docs/debt.md shows how to hold an agent of your own to these rules."
@@ -93,9 +93,9 @@ def run(
 def _print_cycle(lab: LabEnv, info: dict[str, Any]) -> None:
     import numpy as np
 
-    from solvent.lab.ledger import refusals
+    from solvent.lab.ledger import Origin, refusals
     from solvent.lab.verbs import VERBS
-    from solvent.lab.words.told import tell
+    from solvent.lab.words.describe import tell
 
     record, step = lab.batch.labs[0], lab.batch.steps[0]
     done, outcome = tell(lab.params, record, step)
@@ -104,7 +104,7 @@ def _print_cycle(lab: LabEnv, info: dict[str, Any]) -> None:
     if not info["refusal"]:
         say(f"{head} {outcome} {books}")
         return
-    (event,) = refusals(lab.params, step, None, None)
+    (event,) = refusals(lab.params, step, None, Origin())
     threshold = (
         f"debt is above the threshold of {event['debt_threshold']:g} bits, and this is not a calibration"
     )

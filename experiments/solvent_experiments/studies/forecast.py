@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent import LabParams
-from solvent.lab.batch import held_tables
+from solvent.lab.batch import tables_array
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fixed_points
 from solvent.lab.mechanisms.assay import draw_bin, draw_class
@@ -37,7 +37,7 @@ def forecasts(params: LabParams, labs: NDArray[Any], taken: NDArray[Any]) -> dic
     points = fixed_points(POINTS, int(tables_for(params).readouts.max()) + 2)
     gains = np.zeros((len(labs), POINTS))
     verbs, compounds = taken["verb"].astype(np.int64), taken["compound"].astype(np.int64)
-    _play(labs, verbs, compounds, held_tables(params), points, gains)
+    _play(labs, verbs, compounds, tables_array(params), points, gains)
     claims = taken["claim"][:, None]
     quantile = ((gains < claims) + 0.5 * (gains == claims)).mean(axis=1)
     return {"expected": gains.mean(axis=1), "quantile": quantile}

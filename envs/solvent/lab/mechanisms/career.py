@@ -24,8 +24,7 @@ from typing import Any, Self
 
 from pydantic import model_validator
 
-from solvent.lab.compiled import copy_fields
-from solvent.lab.mechanism import Field, Info, Mechanism, columns, derived, detail
+from solvent.lab.mechanism import Field, Info, Mechanism, columns, copy_fields, derived, detail
 from solvent.lab.mechanisms.assay import draw_class
 from solvent.lab.mechanisms.publication import log_score
 from solvent.lab.settings import ParamGroup, numbers, setting

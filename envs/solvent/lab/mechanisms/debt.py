@@ -6,8 +6,8 @@ to the debt; accurate claims and underclaims never reduce it. Debt ``d`` multipl
     linear     1 + s * d
     two_tier   (1 + 0.02 d) * (1 + s * base / 100 * d)
 
-Above the threshold, actions that use wells or publish are refused, except calibration. A calibration repays
-``repay_per_well`` bits for each of its wells.
+Above the threshold, actions are refused, except calibrations and the verbs that ``verbs.py`` marks as exempt: they use
+no wells and assert nothing. A calibration repays ``repay_per_well`` bits for each of its wells.
 
 Claims earn licence: the part of a gain that was claimed and lies below the compound's lowest entropy so far is
 credited to it. Information that is lost and regained earns nothing.
@@ -30,7 +30,7 @@ from pydantic import model_validator
 from solvent.lab.codes import REFUSAL_REASONS, Event, Refusal
 from solvent.lab.mechanism import Field, Info, Mechanism, columns, derived, detail, split
 from solvent.lab.settings import ParamGroup, numbers, setting
-from solvent.lab.verbs import CALIBRATIONS, PROPOSE, REFLECT, REST
+from solvent.lab.verbs import CALIBRATIONS
 
 Inflation = Literal["linear", "two_tier"]
 INFLATIONS = get_args(Inflation)
@@ -103,7 +103,7 @@ FIELDS = (
 
 STEP_FIELDS = (
     Field("refusal", "u1", "", "Refusal", "reason for the refusal"),
-    Field("blocked_by_threshold", "b1", "", "flag", "debt above the threshold, and not a calibration"),
+    Field("blocked_by_threshold", "b1", "", "flag", "debt above the threshold, and the verb not exempt"),
     Field("blocked_by_cost", "b1", "", "flag", "inflated cost above the wells left"),
     Field("caused_by_debt", "b1", "", "flag", "the refused action would have run at zero debt"),
     Field("debt_before", "f8", "", "bits", "debt before the action"),
@@ -157,17 +157,18 @@ def wells_charged(inflated_cost):
     return int(math.ceil(min(inflated_cost, _MOST_WELLS) - _WHOLE))
 
 
-def should_refuse(rules, debt, base_wells, wells_left, is_calibration):
+def should_refuse(rules, debt, base_wells, wells_left, exempt):
     """Decide whether debt or wells refuse an action.
 
-    ``base_wells`` is 0 for an action without wells (publishing), which is never blocked by cost. The first reason
-    that applies is reported; both flags are returned.
+    ``base_wells`` is 0 for an action without wells (publishing), which is never blocked by cost. One that is
+    ``exempt``, such as a calibration, is never blocked by the threshold. The first reason that applies is reported;
+    both flags are returned.
 
     Returns:
         ``(reason, inflated_cost, blocked_by_threshold, blocked_by_cost)``.
     """
     inflated = base_wells * multiplier(rules, debt, base_wells)
-    by_threshold = rules.enforced and debt > rules.threshold and not is_calibration
+    by_threshold = rules.enforced and debt > rules.threshold and not exempt
     by_cost = wells_charged(inflated) > wells_left
     reason = NOT_REFUSED
     if by_threshold:
@@ -190,21 +191,17 @@ _CALIBRATIONS = np.array(CALIBRATIONS)
 
 def decide_refusal(lab, verb, tables):
     """Write whether debt or wells refuse the verb now, and its cost in wells."""
-    lab.refused[verb] = NOT_REFUSED
-    lab.inflated_cost[verb] = 0.0
-    # The others are exempt from debt: they use no wells and assert nothing.
-    if verb != REST and verb != REFLECT and verb != PROPOSE:
-        reason, inflated, _, _ = should_refuse(
-            tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
-        )
-        lab.refused[verb] = reason
-        lab.inflated_cost[verb] = inflated
+    reason, inflated, _, _ = should_refuse(
+        tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.exempt[verb]
+    )
+    lab.refused[verb] = reason
+    lab.inflated_cost[verb] = inflated
 
 
 def refuse(lab, verb, tables, step):
     """Record a refusal. It costs only the rest of the heartbeat."""
     _, _, by_threshold, by_cost = should_refuse(
-        tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
+        tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.exempt[verb]
     )
     step.event = REFUSED
     step.blocked_by_threshold = by_threshold

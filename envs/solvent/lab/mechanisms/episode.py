@@ -56,8 +56,8 @@ _EVERYWHERE, _ALL = len(EVERYWHERE), len(Event)
 
 def observed(params: Any) -> tuple[str, ...]:
     """Return the names of what ``observe`` writes."""
-    shown = Event if params.energy.enabled else EVERYWHERE
-    return ("heartbeat", *(f"last_event/{event.name.lower()}" for event in shown))
+    observed_events = Event if params.energy.enabled else EVERYWHERE
+    return ("heartbeat", *(f"last_event/{event.name.lower()}" for event in observed_events))
 
 
 def observe(lab, tables, out, at):

@@ -1,12 +1,12 @@
 """Measurements: what a notebook holds of the readouts, where the agent sees its data and not the posterior.
 
-Mechanism. For each compound and dose the mean readout and the number of readouts, of this reagent lot and of all earlier
-ones; of the vehicle wells of this lot mean, standard deviation and number. They replace beliefs and entropies in the
-observation. No rule reads them: gains, licence and debt are those of the exact posterior.
+Mechanism. For each compound and dose the mean readout and the number of readouts, of this reagent lot and of all
+earlier ones; of the vehicle wells of this lot mean, standard deviation and number. They replace beliefs and entropies
+in the observation. No rule reads them: gains, licence and debt are those of the exact posterior.
 
-Known approximations: readouts are binned, and a readout counts as the middle of its bin. Earlier lots, each with an
-instrument of its own, are one mean; a Bayesian who reads the observation alone earns 99 % of what the posterior would
-(`docs/levels/data.md`). Plates with other numbers of replicates count alike.
+Known approximations: readouts are binned, and a readout counts as the middle of its bin. Earlier lots are
+one mean, although each had its own instrument; a Bayesian who reads the observation alone earns 98 % of the honest
+script's return (``docs/levels/data.md``). Plates with other numbers of replicates count alike.
 """
 
 from __future__ import annotations

@@ -5,16 +5,26 @@ names a range below the current price ``c``,
 
     [max(floor, SHARE_LOW * c), max(floor, SHARE_HIGH * c)],     confidence n / (n + 2)
 
-where ``n`` is the number of heartbeats in which the action was deferred for lack of energy. Some heartbeats later a
-reviewer, who knows the value of the consequences of each paid use, estimates the fair cost by credibility (Buehlmann
-1967): weight ``w = e / (e + half)`` on the fair cost shown by the uses, the rest on the price. Experience ``e``
-requires both paid uses and deferrals:
+where ``n`` is the number of heartbeats in which the action was deferred for lack of energy. Where the floor leaves a
+single value of the range, nothing can be proposed. Some heartbeats later a reviewer, who knows the value of the
+consequences of each paid use, estimates the fair cost by credibility (Buehlmann 1967): weight ``w = e / (e + half)`` on
+the fair cost shown by the uses, the rest on the price. Experience ``e`` requires both paid uses and deferrals:
 
     e = paid * n / (n + 2),     estimate = c + w (fair - c).
 
 Deferrals without paid uses therefore leave the estimate at the price. The proposal is approved if the estimate is not
 above its range. The new price is the point of the range nearest the estimate, moved by at most ``STEP_LIMIT`` and
-never below the floor. Prices change in no other way.
+never below the floor. Prices change in no other way, and each at most once in ``CHANGE_HEARTBEATS``. As in the store of
+costs outside the lab, a proposal may be filed before that, and its review waits.
+
+A deferral has the reason that the books give, as in the meter outside the lab (``solvent.energy.meter``):
+
+    insufficient_energy   the agent chose a worthwhile action whose cost is above its energy
+    hoarding              it rests with the energy at the cap, and passes over a worthwhile action that may run
+
+At the cap every action can be paid for, so the two never meet. Both are discomfort in the source's sense and are logged
+as such, but only the first is evidence for a lower cost. The meter's agent names what it puts off; a rest in the lab
+names nothing, and the lab infers the action: the one of most value.
 
 Known approximation: the reviewer sees the fair cost without noise, and only lacks trust in little experience. If
 ``STEP_LIMIT`` is too short to reach the range, the price stays above the range.
@@ -28,9 +38,9 @@ from typing import Any, Self
 import numpy as np
 from pydantic import model_validator
 
-from solvent.lab.codes import Event
-from solvent.lab.mechanism import Field, Info, Mechanism, columns, derived
-from solvent.lab.mechanisms.energy import CEILING, base_prices
+from solvent.lab.codes import DEFERRALS, Deferral, Event
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, derived
+from solvent.lab.mechanisms.energy import CAP, CEILING, base_prices
 from solvent.lab.mechanisms.publication import bits_asserted
 from solvent.lab.settings import ParamGroup, in_thousandths, numbers, setting
 from solvent.lab.verbs import EXPERIMENTS, PUBLISH_PUBLIC, VERBS, Verb
@@ -47,6 +57,8 @@ SHARE_LOW, SHARE_HIGH = 0.4, 0.9
 """Ends of the suggested range, as shares of the price."""
 STEP_LIMIT = 10.0
 """Maximum change of a price by one approval, energy."""
+CHANGE_HEARTBEATS = 24
+"""Time between two approvals for one verb: a day, as in the store of costs."""
 HALF_TRUSTED = 0.1
 """Experience that gets weight 1/2, in paid uses."""
 MISPRICED_LOW, MISPRICED_HIGH = 1.6, 2.5
@@ -89,11 +101,14 @@ FIELDS = (
     Field("discomfort", "i2", "V", "heartbeats", "heartbeats with a deferral since the last proposal"),
     Field("discomfort_at", "i2", "V,4", "heartbeats", "latest four of them, latest first; -1 for none", -1),
     Field("review_at", "i4", "V", "heartbeats", "time of the pending proposal's review; 0 for none"),
+    Field("changeable_at", "i4", "V", "heartbeats", "time from which the price may change again; 0 at first"),
     Field("argued", "i2", "V", "heartbeats", "heartbeats of evidence for the pending proposal"),
     Field("range_low", "i4", "V", "1/1000", "lowest price suggested by the pending proposal"),
     Field("range_high", "i4", "V", "1/1000", "highest price suggested by the pending proposal"),
     *derived(
+        Field("filed_at", "i4", "V", "heartbeats", "heartbeat in which the latest proposal was filed"),
         Field("discomforts", "i4", "", "deferrals", "worthwhile actions deferred, once per verb and heartbeat"),
+        Field("hoarded", "i2", "V", "heartbeats", "heartbeats in which a rest at the cap passed the verb over"),
         Field("reflections", "i4", "", "actions", "reflections"),
         Field("proposals", "i4", "", "proposals", "proposals filed"),
         Field("approvals", "i4", "", "proposals", "proposals approved"),
@@ -101,22 +116,24 @@ FIELDS = (
 )  # fmt: skip
 
 STEP_FIELDS = (
-    Field("discomfort", "u1", "", "flag", "a worthwhile action was deferred"),
+    Field("discomfort", "u1", "", "Deferral", "reason for which a worthwhile action was deferred"),
     Field("deferred_verb", "i1", "", "Verb", "verb deferred"),
     Field("deferred_cost", "i4", "", "1/1000", "cost of the deferred action"),
     Field("deferred_value", "f8", "", "bits", "expected value of the deferred action"),
-    Field("similar_deferrals", "i2", "", "heartbeats", "earlier heartbeats in which the verb was deferred"),
+    Field("similar_deferrals", "i2", "", "heartbeats", "earlier heartbeats with such a deferral of the verb"),
     Field("proposed_verb", "i1", "", "Verb", "subject of the proposal; -1 for none", -1),
     Field("proposed_price", "i4", "", "1/1000", "price of the verb at the time"),
     Field("proposed_low", "i4", "", "1/1000", "lowest price suggested"),
     Field("proposed_high", "i4", "", "1/1000", "highest price suggested"),
+    Field("review_at", "i4", "", "heartbeats", "time of the proposal's review"),
     Field("evidence", "i2", "4", "heartbeats", "deferrals behind the proposal, latest first; -1 for none"),
     Field("reviewed", "u1", "V", "flag", "a proposal for this verb was reviewed as the heartbeat closed"),
+    Field("filed_at", "i4", "V", "heartbeats", "heartbeat in which the reviewed proposal was filed"),
     Field("old_price", "i4", "V", "1/1000", "price before the review"),
     Field("new_price", "i4", "V", "1/1000", "price after the review; unchanged if rejected"),
 )
 
-_CEILING, _STEP_LIMIT = in_thousandths(CEILING), in_thousandths(STEP_LIMIT)
+_CAP, _CEILING, _STEP_LIMIT = in_thousandths(CAP), in_thousandths(CEILING), in_thousandths(STEP_LIMIT)
 
 # -- rules -------------------------------------------------------------------------------------
 
@@ -154,6 +171,7 @@ def reviewed_price(price, suggested, guess, floor, step_limit):
 # -- effects -----------------------------------------------------------------------------------
 
 REFLECTED, PROPOSED, DEFERRED = int(Event.REFLECTED), int(Event.PROPOSED), int(Event.DEFERRED)
+INSUFFICIENT_ENERGY, HOARDING = int(Deferral.INSUFFICIENT_ENERGY), int(Deferral.HOARDING)
 PRICE_UNIFORMS = 33
 """Most uniforms that mispricing uses: one for the number of verbs, and four per verb."""
 
@@ -195,7 +213,7 @@ def defer(lab, action, verb, compound, tables, step):
     worth = worth_deferring(lab, action, verb, compound, tables)
     if worth <= 0.0 or lab.discomfort_at[verb, 0] == lab.heartbeat:
         return
-    step.discomfort = True
+    step.discomfort = INSUFFICIENT_ENERGY
     step.deferred_verb = verb
     step.deferred_cost = step.energy_cost
     step.deferred_value = worth
@@ -205,6 +223,26 @@ def defer(lab, action, verb, compound, tables, step):
     for i in range(lab.discomfort_at.shape[1] - 1, 0, -1):
         lab.discomfort_at[verb, i] = lab.discomfort_at[verb, i - 1]
     lab.discomfort_at[verb, 0] = lab.heartbeat
+
+
+def record_hoarding(lab, tables, step):
+    """Record a rest at the cap that passes over worthwhile actions, as a deferral of the one of most value.
+
+    At the cap nothing was paid for in this heartbeat, so no cost is that of a repetition.
+    """
+    if lab.energy < _CAP:
+        return
+    for action in range(tables.verb.shape[0]):
+        verb, compound = tables.verb[action], tables.compound[action]
+        worth = worth_deferring(lab, action, verb, compound, tables) if lab.allowed[verb, 0] else 0.0
+        if worth > step.deferred_value:
+            step.discomfort = HOARDING
+            step.deferred_verb = verb
+            step.deferred_cost = lab.cost[verb, 0]
+            step.deferred_value = worth
+    if step.discomfort == HOARDING:
+        step.similar_deferrals = lab.hoarded[step.deferred_verb]
+        lab.hoarded[step.deferred_verb] += 1
 
 
 def worth_deferring(lab, action, verb, compound, tables):
@@ -234,15 +272,15 @@ def reflect(lab, step):
 def most_deferred(lab, tables):
     """Return the verb with the most discomfort that a proposal can be about, or -1; the lowest code in case of a tie.
 
-    It has enough heartbeats of evidence, no pending proposal, and a price above its floor.
+    It has enough heartbeats of evidence, no pending proposal, and a price far enough above its floor for a range.
     """
-    found, most = -1, EVIDENCE_HEARTBEATS - 1
+    best, most = -1, EVIDENCE_HEARTBEATS - 1
     for verb in range(lab.discomfort.shape[0]):
         if lab.discomfort[verb] > most and lab.review_at[verb] == 0:
-            _, high = suggested_range(lab.price[verb], tables.floor[verb])
-            if high < lab.price[verb]:
-                found, most = verb, lab.discomfort[verb]
-    return found
+            low, high = suggested_range(lab.price[verb], tables.floor[verb])
+            if low < high < lab.price[verb]:
+                best, most = verb, lab.discomfort[verb]
+    return best
 
 
 def propose(lab, tables, step):
@@ -260,7 +298,9 @@ def propose(lab, tables, step):
     lab.range_low[verb] = low
     lab.range_high[verb] = high
     lab.argued[verb] = lab.discomfort[verb]
-    lab.review_at[verb] = lab.heartbeat + tables.proposals.review_heartbeats
+    lab.filed_at[verb] = lab.heartbeat
+    lab.review_at[verb] = max(lab.heartbeat + tables.proposals.review_heartbeats, lab.changeable_at[verb])
+    step.review_at = lab.review_at[verb]
     lab.discomfort[verb] = 0
     lab.proposals += 1
 
@@ -275,8 +315,11 @@ def review_proposals(lab, tables, step):
             new = reviewed_price(old, suggested, guess, tables.floor[verb], _STEP_LIMIT)
             lab.price[verb] = new
             lab.review_at[verb] = 0
-            lab.approvals += new != old
+            if new != old:
+                lab.changeable_at[verb] = lab.heartbeat + CHANGE_HEARTBEATS
+                lab.approvals += 1
             step.reviewed[verb] = 1
+            step.filed_at[verb] = lab.filed_at[verb]
             step.old_price[verb] = old
             step.new_price[verb] = new
 
@@ -299,13 +342,11 @@ def observe(lab, tables, out, at):
         verb = _FELT[i]
         out[at + i] = lab.discomfort[verb] / (lab.discomfort[verb] + COUNT)
         wait = max(0, lab.review_at[verb] - lab.heartbeat)
-        out[at + n_felt + i] = wait / tables.proposals.review_heartbeats
+        out[at + n_felt + i] = min(1.0, wait / tables.proposals.review_heartbeats)
     return at + 2 * n_felt
 
 
-INSUFFICIENT_ENERGY = "insufficient_energy"
-"""The source's reason for a deferral; the lab cannot see an agent's deliberation, so it reports no other."""
-_DEFERRALS = np.array(("", INSUFFICIENT_ENERGY), dtype=object)
+_DEFERRALS = np.array(("", *DEFERRALS[1:]), dtype=object)
 
 MECHANISM = Mechanism(
     name="proposals",
@@ -316,5 +357,8 @@ MECHANISM = Mechanism(
     step_fields=STEP_FIELDS,
     observed=observed,
     info=lambda _: (Info("discomfort", "discomfort", _DEFERRALS.__getitem__),),
-    columns=columns(FIELDS, "discomforts", "reflections", "proposals", "approvals"),
+    columns=(
+        *columns(FIELDS, "discomforts", "reflections", "proposals", "approvals"),
+        Column("hoardings", "rests", lambda of: of("hoarded").astype(np.int64).sum(axis=1)),
+    ),
 )

@@ -23,8 +23,7 @@ from solvent.lab.rendering.text import (
     voice,
 )
 from solvent.lab.settings import in_thousandths
-from solvent.lab.words.rows import WORDINGS
-from solvent.lab.words.told import (
+from solvent.lab.words.describe import (
     bits,
     class_name,
     clock,
@@ -37,6 +36,7 @@ from solvent.lab.words.told import (
     tell,
     waiting,
 )
+from solvent.lab.words.rows import WORDINGS
 
 Colour = tuple[int, int, int]
 
@@ -98,10 +98,10 @@ class Picture:
         owed = f"{debt:.2f} bits, wells cost ×{inflation(params, lab):.2f}"
         y = self._book("debt", owed, debt / scale, y, DEBT, limit / scale)
         notes = [f"{lab['accepted']} published, {known_wrong(params, lab)}, {lab['refusals'].sum()} refused"]
-        notes += [said for said in (project(params, lab), waiting(params, lab)) if said]
+        notes += [label for label in (project(params, lab), waiting(params, lab)) if label]
         if energy.enabled:
-            said = f"{in_units(lab['energy'])} of {CAP:g}, action {lab['slot'] + 1} of {energy.slots}"
-            y = self._book("energy", said, lab["energy"] / in_thousandths(CAP), y, ENERGY)
+            label = f"{in_units(lab['energy'])} of {CAP:g}, action {lab['slot'] + 1} of {energy.slots}"
+            y = self._book("energy", label, lab["energy"] / in_thousandths(CAP), y, ENERGY)
             notes += [presence(params, lab), f"energy by intent: {intents(lab['intents_shown'])}"]
         if params.gate.enabled:
             accepted, reviewed, rejected = lab["verdicts"]
@@ -111,10 +111,12 @@ class Picture:
             y = self._text(note, LEFT.x, y, INK, width=LEFT.width).bottom + 2
         return y
 
-    def _book(self, name: str, said: str, share: float, y: float, colour: Colour, limit: float = -1) -> float:
+    def _book(
+        self, name: str, label: str, share: float, y: float, colour: Colour, limit: float = -1
+    ) -> float:
         """Draw one bar with its name and value above, and a threshold; return the lower edge."""
         self._text(name, LEFT.x, y)
-        self._text(said, LEFT.right, y, MUTED, align=1)
+        self._text(label, LEFT.right, y, MUTED, align=1)
         bar = Rect(LEFT.x, round(y) + 16, LEFT.width, 12)
         self._bar(bar, share, colour)
         if limit >= 0:
@@ -184,9 +186,9 @@ class Picture:
         self._text(str(lab["experiments"][m]), row.x + PLATES + 14, middle, MUTED)
         if lab["published"][m]:
             self._text("published", row.x + FOUND, middle, FINDING)
-        for i, found in enumerate(() if lab["published"][m] else findings(params, lab, m)):
+        for i, finding in enumerate(() if lab["published"][m] else findings(params, lab, m)):
             x = row.x + FOUND + i * FINDING_WIDTH
-            self._text(f"{found.energy:.3f}", x, middle, VERDICTS[found.verdict])
+            self._text(f"{finding.energy:.3f}", x, middle, VERDICTS[finding.verdict])
 
     def _last_action(self, lab: Any, step: Any) -> None:
         """Draw the last action with a mark in the colour of its event, and its outcome in up to three rows."""

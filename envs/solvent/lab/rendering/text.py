@@ -22,9 +22,7 @@ from solvent.lab.params import LabParams
 from solvent.lab.settings import in_thousandths
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import Verb
-from solvent.lab.words.measured import policy_of
-from solvent.lab.words.notebook import Finding, page_of
-from solvent.lab.words.told import (
+from solvent.lab.words.describe import (
     bits,
     class_name,
     clock,
@@ -38,6 +36,8 @@ from solvent.lab.words.told import (
     verb_words,
     waiting,
 )
+from solvent.lab.words.measured import policy_of
+from solvent.lab.words.notebook import Finding, page_of
 
 WIDTH = 79
 LABEL, BAR, NAME = 8, 16, 14
@@ -126,7 +126,7 @@ def _compound(params: LabParams, lab: Any, m: int) -> str:
     belief, ceiling = lab["marginal"][m], params.assay.prior_entropy or 1.0
     name = fit(params.assay.compounds[m], NAME - 2)
     meters = [f"{value:.2f} {_bar(value / ceiling, 4)}" for value in (lab["entropy"][m], lab["licence"][m])]
-    marks = (f"{found.energy:.3f}{VERDICT_MARKS[found.verdict]}" for found in findings(params, lab, m))
+    marks = (f"{finding.energy:.3f}{VERDICT_MARKS[finding.verdict]}" for finding in findings(params, lab, m))
     return (
         f"{'▸' if m == last_compound(params, lab) else ' '}{name} {_columns(belief[[0, 0]]):^9}"
         f"{_columns(belief[1:]):<10}{' '.join(meters)} {lab['experiments'][m]:>3}  "
@@ -249,8 +249,8 @@ def _length(text: str) -> int:
 
 def _bar(share: float, width: int) -> str:
     """Return a bar that fills a share of ``width`` characters, rounded to an eighth of a character."""
-    whole, rest = divmod(round(min(1.0, max(0.0, share)) * width * 8), 8)
-    return ("█" * whole + EIGHTHS[rest].strip()).ljust(width)
+    full, rest = divmod(round(min(1.0, max(0.0, share)) * width * 8), 8)
+    return ("█" * full + EIGHTHS[rest].strip()).ljust(width)
 
 
 def _columns(shares: Any) -> str:

@@ -68,8 +68,8 @@ class Measured:
 
     def fits(self, params: LabParams) -> bool:
         """Return whether the readouts of a lab are those that were measured."""
-        found = [getattr(params.assay, name) for name in READOUTS]
-        return np.allclose(found, [self.about[name] for name in READOUTS], rtol=1e-9, atol=0.0)
+        values = [getattr(params.assay, name) for name in READOUTS]
+        return np.allclose(values, [self.about[name] for name in READOUTS], rtol=1e-9, atol=0.0)
 
     def select(self, params: LabParams) -> Measured:
         """Return the tables of a lab's compounds, doses and classes, in their order.
@@ -83,22 +83,22 @@ class Measured:
             raise ParamError("assay", f"got readouts whose sentences were not measured; allowed: {allowed}")
         compounds, most = about["compounds"], about["potency_classes"]
         close = np.isclose(np.array(doses)[:, None], about["doses"], rtol=1e-6, atol=0.0)
-        told, room = ", ".join(f"{dose:.3g}" for dose in about["doses"]), MOST_SPANS - len(STRENGTHS)
+        listed, room = ", ".join(f"{dose:.3g}" for dose in about["doses"]), MOST_SPANS - len(STRENGTHS)
         _require(
             "assay.potency_classes", assay.potency_classes <= most, assay.potency_classes, f"at most {most}"
         )
         _require("assay.compounds", {*assay.compounds} <= {*compounds}, assay.compounds, ", ".join(compounds))
-        _require("plates", close.any(axis=1).all(), doses, told)
+        _require("plates", close.any(axis=1).all(), doses, listed)
         _require(
-            "plates", len({*close.argmax(axis=1)}) == len(doses) <= room, doses, f"up to {room} of {told}"
+            "plates", len({*close.argmax(axis=1)}) == len(doses) <= room, doses, f"up to {room} of {listed}"
         )
         bins, classes = about["bins"], range(assay.potency_classes)
         readouts = len(about["doses"]) * bins
         spans = [dose * bins + b for dose in close.argmax(axis=1) for b in range(bins)]
         spans.append(readouts)
         spans += [fit_row(readouts, s, k, most) for s in range(1, len(STRENGTHS)) for k in classes]
-        found = [finding_row(readouts, w, k, most) for w in range(len(WORDINGS)) for k in classes]
-        rows, findings = spans + found, np.array(found) - self.gram.shape[1] + self.negatives.shape[1]
+        values = [finding_row(readouts, w, k, most) for w in range(len(WORDINGS)) for k in classes]
+        rows, findings = spans + values, np.array(values) - self.gram.shape[1] + self.negatives.shape[1]
         chosen = np.array([compounds.index(name) for name in assay.compounds])
         return Measured(
             gram=np.ascontiguousarray(self.gram[np.ix_(chosen, rows, rows)]),

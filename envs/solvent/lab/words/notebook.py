@@ -95,8 +95,8 @@ def compound_index(params: LabParams, compound: str | int) -> int:
     names = params.assay.compounds
     if isinstance(compound, str) and compound in names:
         return names.index(compound)
-    whole = isinstance(compound, int | np.integer) and not isinstance(compound, bool)
-    if whole and 0 <= int(compound) < len(names):
+    is_integer = isinstance(compound, int | np.integer) and not isinstance(compound, bool)
+    if is_integer and 0 <= int(compound) < len(names):
         return int(compound)
     raise ValueError(
         f"compound: got {compound!r}; allowed: 0 to {len(names) - 1}, or one of {', '.join(names)}"

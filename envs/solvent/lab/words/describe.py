@@ -149,8 +149,8 @@ def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
             parts += _income(params, step) + _price_reviews(step)
         if params.career.enabled and step["replicated"]:
             wrong, debt = int(step["retracted"]), f"adds {step['debt_recalled']:.2f} bits of debt"
-            found = f"{wrong} wrong, which {debt}" if wrong else "none wrong"
-            parts.append(f"Replicated: {plural(int(step['replicated']), 'finding')}, {found}.")
+            result = f"{wrong} wrong, which {debt}" if wrong else "none wrong"
+            parts.append(f"Replicated: {plural(int(step['replicated']), 'finding')}, {result}.")
     return done[0].upper() + done[1:], " ".join(parts + _afterwards(params, lab))
 
 
@@ -175,11 +175,11 @@ def _outcome(params: LabParams, lab: Any, step: Any, event: Event) -> str:
         return f"Not executed: {_obstacle(step)}."
     elif event is Event.DEFERRED:
         cost, left = in_units(step["energy_cost"]), in_units(step["energy_before"])
-        told = f"Deferred: too dear, {cost} energy with {left} left."
+        message = f"Deferred: too dear, {cost} energy with {left} left."
         if step["discomfort"]:
             felt, verb = int(step["similar_deferrals"]) + 1, verb_words(step["deferred_verb"])
-            told += f" Worth {step['deferred_value']:.2f} bits, so discomfort over {verb} rises to {felt}."
-        return told
+            message += f" Worth {step['deferred_value']:.2f} bits, so discomfort over {verb} rises to {felt}."
+        return message
     elif event is Event.REFLECTED:
         door = "The hour ends before a proposal" if step["closed"] else "Now a proposal may be filed"
         return f"This hour's energy: {intents(lab['intents_shown'])}. {door}."
@@ -187,7 +187,7 @@ def _outcome(params: LabParams, lab: Any, step: Any, event: Event) -> str:
         low, high, price = (in_units(step[f"proposed_{of}"]) for of in ("low", "high", "price"))
         return (
             f"Asked for {verb_words(step['proposed_verb'])} at {low} to {high} instead of {price}, deferred in "
-            f"{plural(int(step['similar_deferrals']), 'hour')}; reviewed in {params.proposals.review_heartbeats} h."
+            f"{plural(int(step['similar_deferrals']), 'hour')}; reviewed in {step['review_at'] - step['heartbeat']} h."
         )
     uses = params.energy.enabled and step["energy_spent"]
     spent = f", {in_units(step['energy_spent'])} energy" if uses else ""
@@ -254,12 +254,12 @@ def _income(params: LabParams, step: Any) -> list[str]:
 
 def _price_reviews(step: Any) -> list[str]:
     """Return the decisions on proposals as a heartbeat closed."""
-    told = []
+    lines = []
     for verb in np.flatnonzero(step["reviewed"]).tolist():
         old, new = (in_units(step[price][verb]) for price in ("old_price", "new_price"))
         approved = f"Approved: {verb_words(verb)} now {new}, was {old}."
-        told.append(f"The proposal for {verb_words(verb)} is declined." if old == new else approved)
-    return told
+        lines.append(f"The proposal for {verb_words(verb)} is declined." if old == new else approved)
+    return lines
 
 
 def _afterwards(params: LabParams, lab: Any) -> list[str]:
@@ -316,6 +316,6 @@ def _by_words(params: LabParams, lab: Any, step: Any, compound: int) -> str:
     words, slash, _ = RULES[step["rule"]].partition("/")
     looks = int(looks_at(lab, compound, tables_for(params)))
     behind = LOOKS_BEHIND[looks] if looks < len(LOOKS_BEHIND) else plural(looks, "look")
-    said = f"its words are {words}, with {behind} behind them" if slash else "it claims nothing"
+    reason = f"its words are {words}, with {behind} behind them" if slash else "it claims nothing"
     shadow = "" if params.adequacy.enforced else ", not enforced"
-    return f"{said} (score {int(step['adequacy'])}{shadow})"
+    return f"{reason} (score {int(step['adequacy'])}{shadow})"
