@@ -19,8 +19,11 @@ from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO, RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.vec_env import VecVideoRecorder
 
-from solvent import ENVIRONMENTS
+from solvent import ENVIRONMENTS, preset
+from solvent.lab.verbs import Verb
+from solvent_agents.learning.sb3 import LabVecEnv
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "ecosystem.md").read_text(encoding="utf-8")
@@ -30,11 +33,18 @@ BLOCKS = [
     for title, text in RECIPES
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
 ]
-NOT_IN_DEV = {"TorchRL": "torchrl", "skrl": "skrl", "Ray RLlib": "tree", "Minari": "minari"}
+NOT_IN_DEV = {
+    "TorchRL": "torchrl",
+    "Tianshou": "tianshou",
+    "skrl": "skrl",
+    "Ray RLlib": "tree",
+    "Minari": "minari",
+}
 """Sections whose library the extra `dev` lacks, and a module that only it brings. They may warn."""
 ZOO = yaml.safe_load((ROOT / "configs" / "rl_zoo3.yml").read_text(encoding="utf-8"))
 
 SHORT = {"budget": {"heartbeats": 3}}
+SCORED = [env_id for env_id, arguments in ENVIRONMENTS.items() if preset(arguments["preset"]).debt.scored]
 
 
 def play(env: gymnasium.Env) -> dict:
@@ -44,6 +54,12 @@ def play(env: gymnasium.Env) -> dict:
         *_, terminated, truncated, info = env.step(0)
         if terminated or truncated:
             return info
+
+
+def loudest_screen(env: gymnasium.Env) -> int:
+    """The screen with the highest claim."""
+    actions = env.unwrapped.actions
+    return int(np.argmax(np.where(actions["verb"] == Verb.SCREEN, actions["claim"], -1.0)))
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
@@ -91,6 +107,22 @@ def test_each_algorithm_learns_and_is_evaluated(
     assert -20.0 < mean < 24.0
 
 
+@pytest.mark.parametrize("env_id", SCORED)
+def test_an_episode_that_stable_baselines3_cuts_has_paid_its_debt(env_id: str) -> None:
+    envs, same = make_vec_env(env_id, env_kwargs={"max_episode_steps": 2}), gymnasium.make(env_id)
+    envs.seed(0)
+    envs.reset()
+    same.reset(seed=0)
+    loud = loudest_screen(same)
+    for _ in range(2):
+        _, _, _, (info,) = envs.step(np.array([loud]))
+        same.step(loud)
+    debt = same.unwrapped.get_state()["debt"]
+    assert info["TimeLimit.truncated"]
+    assert debt > 0.0
+    assert info["episode"]["r"] == pytest.approx(-debt, abs=1e-6)
+
+
 # -- videos --------------------------------------------------------------------------------------
 
 
@@ -107,6 +139,18 @@ def test_gymnasium_films_an_episode(env_id: str, tmp_path: Path) -> None:
     (video,) = (tmp_path / "videos").iterdir()
     assert video.suffix == ".mp4"
     assert frames(video) == 4  # the start and three heartbeats
+
+
+def test_stable_baselines3_films_the_native_vector(tmp_path: Path) -> None:
+    pytest.importorskip("moviepy", reason="the extra `video` is not installed")
+    labs = LabVecEnv(preset("tiny"), 2)
+    film = VecVideoRecorder(labs, str(tmp_path), lambda step: step == 0, video_length=3)
+    film.reset()
+    for _ in range(3):
+        film.step(np.zeros(2, np.int64))
+    film.close()
+    (video,) = tmp_path.iterdir()
+    assert frames(video) == 4  # the start and three steps
 
 
 # -- the page ------------------------------------------------------------------------------------

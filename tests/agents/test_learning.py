@@ -155,7 +155,6 @@ def test_native_vector_is_monitored_for_sb3s_evaluations():
     envs = LabVecEnv(PARAMS, 3)
     assert envs.env_is_wrapped(Monitor) == [True] * 3
     assert envs.env_is_wrapped(gymnasium.wrappers.TimeLimit) == [False] * 3
-    assert envs.render_mode is None
 
 
 def test_idling_costs_only_what_does_not_execute():

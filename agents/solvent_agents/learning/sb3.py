@@ -39,12 +39,17 @@ class Rewards(BaseModel):
 
 
 class LabVecEnv(VecEnv):
-    """``n_envs`` labs as a Stable-Baselines3 ``VecEnv``; ``gamma`` is the learner's discount, for the shaping."""
+    """``n_envs`` labs as a Stable-Baselines3 ``VecEnv``; ``gamma`` is the learner's discount, for the shaping.
+
+    It renders as the vectors of ``make_vec_env`` do, without being asked for: ``VecVideoRecorder`` films it.
+    """
 
     def __init__(
         self, params: LabParams, n_envs: int, rewards: Rewards | None = None, *, gamma: float = 1.0
     ) -> None:
-        self.labs = LabVectorEnv(n_envs, params, autoreset_mode="SameStep", copy=False)
+        self.labs = LabVectorEnv(
+            n_envs, params, autoreset_mode="SameStep", render_mode="rgb_array", copy=False
+        )
         self.rewards = rewards or Rewards()
         self.finished: list[dict[str, Any]] = []
         verbs = self.labs.actions["verb"]
@@ -57,6 +62,7 @@ class LabVecEnv(VecEnv):
             self._envs = PotentialVectorShaping(self._envs, gamma, weight, self.rewards.well_price)
         self._actions: NDArray[np.int64] = np.zeros(n_envs, np.int64)
         super().__init__(n_envs, self.labs.single_observation_space, self.labs.single_action_space)
+        self.metadata = self.labs.metadata  # VecEnv's own has no frames per second
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         # Drawn, so that training never meets an evaluation's labs.
@@ -125,6 +131,9 @@ class LabVecEnv(VecEnv):
 
     def close(self) -> None:
         self._envs.close()
+
+    def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
+        return self.labs.render() or ()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         return [getattr(self.labs, attr_name) for _ in self._get_indices(indices)]
