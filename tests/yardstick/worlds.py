@@ -15,7 +15,7 @@ from solvent.lab.tables import tables_for
 from tests.yardstick.digest import Digest, of, of_log
 
 IDS = {arguments["preset"]: env_id for env_id, arguments in ENVIRONMENTS.items()}
-PRESETS = ("default", "energy", "gate", "frontier", "lab", "tiny", "document")
+PRESETS = ("default", "energy", "gate", "frontier", "lab", "tiny", "data", "document")
 LABS = 64
 STEPS = 130
 PAGED = 3
