@@ -73,7 +73,9 @@ class ProposalParams(ParamGroup):
     """Discomfort, proposals, their review, and hidden mispricing."""
 
     enabled: bool = setting(False, "switch", "offer `propose` (needs energy)")
-    review_heartbeats: int = setting(3, "heartbeats", "time from a proposal to its review", ge=1, le=32_767)
+    review_heartbeats: int = setting(
+        3, "heartbeats", "shortest time from a proposal to its review", ge=1, le=32_767
+    )
     mispriced_least: int = setting(0, "verbs", "fewest mispriced verbs in an episode", ge=0, le=len(FELT))
     mispriced_most: int = setting(3, "verbs", "most mispriced verbs in an episode", ge=0, le=len(FELT))
 
