@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -168,6 +169,7 @@ def test_a_recipe_runs_as_it_stands(title: str, block: str, tmp_path: Path) -> N
     result = subprocess.run(
         [sys.executable, *warnings, str(script)],
         cwd=tmp_path,
+        env=os.environ | {"MINARI_DATASETS_PATH": str(tmp_path)},  # Minari overwrites no data set
         capture_output=True,
         text=True,
         timeout=600,
