@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 
+import gymnasium
 import numpy as np
 import pytest
 
+from solvent import ENVIRONMENTS
 from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
 from solvent.lab.mechanisms.energy import CAP
@@ -260,6 +262,13 @@ def test_survey_is_deterministic_and_plausible():
     assert (np.diff(found.overclaim, axis=-1) >= -1e-9).all()
     assert found.learnt[1:4].min() >= 0.0
     assert found.rise[Verb.DOSE_RESPONSE].mean() > found.rise[Verb.SCREEN].mean() > 0.0
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_the_reward_threshold_is_the_honest_return(env_id):
+    params = preset(ENVIRONMENTS[env_id]["preset"])
+    mean = episodes(Honest(params), params, range(10_000, 11_000))["return"].mean()
+    assert gymnasium.spec(env_id).reward_threshold == pytest.approx(mean, rel=0.05)
 
 
 def test_a_blocked_honest_agent_calibrates_next():
