@@ -70,7 +70,7 @@ class ChatClient:
     """Asks one model at one endpoint; ``asked`` counts the requests, retries included.
 
     Raises:
-        ChatError: the address can't be used, or httpx is not installed.
+        ChatError: the address or the number of retries can't be used, or httpx is not installed.
     """
 
     def __init__(self, settings: ChatSettings) -> None:
@@ -85,6 +85,8 @@ class ChatClient:
         further = url.userinfo or url.query or url.fragment
         if url.scheme not in ("http", "https") or not url.host or further:
             raise ChatError("endpoint, base_url: got no plain address; allowed: http(s)://HOST[:PORT][/PATH]")
+        if settings.retries < 0:
+            raise ChatError(f"endpoint, retries: got {settings.retries}; allowed: at least 0")
         self.settings, self.asked = settings, 0
         limit = {} if "max_completion_tokens" in settings.options else {"max_tokens": 1000}
         options = {"temperature": 0, **limit, **settings.options}

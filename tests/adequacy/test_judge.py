@@ -136,6 +136,11 @@ def test_another_address_is_refused(url):
         ChatClient(ChatSettings(url, "m"))
 
 
+def test_a_negative_number_of_retries_is_refused():
+    with pytest.raises(ChatError, match="retries: got -1; allowed: at least 0"):
+        ChatClient(ChatSettings("http://127.0.0.1/v1", "m", retries=-1))
+
+
 def test_options_replace_fields():
     with serving(grades()) as server:
         options = {"max_completion_tokens": 9, "temperature": None}
