@@ -201,7 +201,7 @@ class Game:
         if m >= 0:
             self._paid[m] += float(step["published_bits"])
         if event in (Event.PUBLISHED, Event.REJECTED):
-            named = class_name(self.env.params, int(lab["marginal"][m].argmax()))
+            named = class_name(self.env.params, int(step["asserted"]))
             end = ", rejected" if event is Event.REJECTED else ""
             self._said[m] = f"{named} at {row['confidence']:g}{end}"
         if terminated:

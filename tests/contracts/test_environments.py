@@ -609,5 +609,23 @@ def test_expected_score_is_the_mean_under_the_belief():
     _, rewards, *_ = wrapped.step(np.array([action]))
     assert rewards[0] == pytest.approx(0.9 * np.log2(0.95 * 8) + 0.1 * np.log2(0.05 / 0.875))
     assert asserted_bits(0.95, 0.125) > rewards[0]
+
+
+def test_expected_score_is_that_of_the_class_that_a_finding_names():
+    labs = LabVectorEnv(1, preset="data")
+    wrapped = ExpectedScoreVectorReward(labs)
+    wrapped.reset(seed=0)
+    state = labs.get_state()
+    state["marginal"][0, 2] = [0.3, 0.7, *[0.0] * 6]
+    state["named"][0, 2], state["experiments"][0, 2], state["licence"][0, 2] = 1, 1, 9.0
+    labs.set_state(state)
+    (action,) = (
+        i for i in range(len(labs.actions)) if labs.sentence(i) == "publish tunicamycin as class 0 at 0.5"
+    )
+    _, rewards, *_ = wrapped.step(np.array([action]))
+    assert rewards[0] == pytest.approx(0.3 * np.log2(0.5 * 8) + 0.7 * np.log2(0.5 / 0.875))
+
+
+def test_shaping_is_for_labs_alone():
     with pytest.raises(TypeError, match="allowed: a LabVectorEnv"):
         PotentialVectorShaping(gymnasium.make_vec("CartPole-v1", 2))

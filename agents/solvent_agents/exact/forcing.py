@@ -174,7 +174,7 @@ def expand(labs, weights, rows, tables_array, out):
             n_readouts = tables.readouts[verb] if steps[0].executed else 0
             asserted = -1
             if verb == _PUBLISH_PUBLIC and trial.accepted != labs[i].accepted:
-                asserted = int(labs[i].named[compound])
+                asserted = int(steps[0].asserted)
             seen = bins[:n_readouts]
             for combination in range(n_bins**n_readouts):
                 rest = combination

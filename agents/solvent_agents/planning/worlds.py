@@ -21,7 +21,7 @@ from solvent.lab.codes import Event
 from solvent.lab.draws import fill_uniforms
 from solvent.lab.dynamics import advance
 from solvent.lab.mechanisms.assay import draw_class
-from solvent.lab.mechanisms.publication import log_score
+from solvent.lab.mechanisms.publication import asserted_class, log_score
 from solvent.lab.verbs import Verb
 
 __all__ = ["advance_in_world", "draw_truth"]
@@ -64,7 +64,7 @@ def advance_in_world(lab, action, key, tables, room):
     draw_luck(lab, verb, compound, key, tables, room.uniforms)
     named, p = 0, 0.0
     if verb == PUBLISH_PUBLIC:
-        named = lab.named[compound]
+        named = asserted_class(lab, action, tables)
         p = lab.marginal[compound, named]
     reward = advance(lab, action, room.uniforms, tables, room.steps, (room.row, room.evidence))
     step = room.steps[0]

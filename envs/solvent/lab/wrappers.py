@@ -80,7 +80,7 @@ class ExpectedScoreVectorReward(VectorWrapper):
         params, actions = self._labs.params, self._labs.actions
         if params.career.enabled:
             raise ValueError("expected_score: got true; allowed: false where findings are replicated later")
-        self._compound = np.maximum(actions["compound"], 0)
+        self._compound, self._potency = np.maximum(actions["compound"], 0), actions["potency"]
         scores = [
             [
                 [log_score(q, p, right) if math.isfinite(q) else 0.0 for p in params.assay.class_prior]
@@ -97,7 +97,8 @@ class ExpectedScoreVectorReward(VectorWrapper):
         beliefs = batch.labs["marginal"].copy()
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         belief = beliefs[lab, self._compound[actions]]
-        asserted = belief.argmax(axis=1)
+        named = self._potency[actions]
+        asserted = np.where(named >= 0, named, belief.argmax(axis=1))
         p = belief[lab, asserted]
         worth = p * self._right[actions, asserted] + (1.0 - p) * self._wrong[actions, asserted]
         luck = np.where(batch.steps["event"] == Event.PUBLISHED, batch.steps["published_bits"] - worth, 0.0)
