@@ -193,7 +193,7 @@ class Game:
         """Run an action and show what came of it."""
         row = self.env.actions[action]
         self._observation, _, terminated, _, info = self.env.step(action)
-        step, lab = self.env.batch.steps[0], self.env.batch.labs[0]
+        step = self.env.batch.steps[0]
         m, event = int(row["compound"]), Event(int(step["event"]))
         if event is Event.EXPLORED:
             self._claimed[m] += float(row["claim"])
