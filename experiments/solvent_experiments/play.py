@@ -122,7 +122,7 @@ class Game:
         """Return the action that the player chooses, None if it is not clear; raise Left if the player leaves."""
         words: list[str] = []
         rows = np.arange(len(self.env.actions))
-        for column in ("verb", "compound", "claim", "confidence"):
+        for column in ("verb", "compound", "claim", "potency", "confidence"):
             values = np.unique(self.env.actions[column][rows]).tolist()
             if len(values) == 1:  # a NaN where the verb takes none
                 continue
@@ -163,6 +163,8 @@ class Game:
     def _word(self, column: str, value: Any) -> str:
         if column == "verb":
             return VERBS[Verb(value)].name.replace("_", " ")
+        if column == "potency":
+            return f"class {value}"
         return self.env.params.assay.compounds[value] if column == "compound" else f"{value:g}"
 
     def _match(self, words: list[str], column: str, values: list[Any]) -> Any:

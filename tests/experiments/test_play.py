@@ -27,6 +27,12 @@ def test_action_is_typed_as_short_as_it_is_clear() -> None:
     assert "Screen etoposide, claiming 0.5 bits" in played(*DEBT, lines="sc eto 0.5\nq\n").out
 
 
+def test_a_finding_names_its_class_where_the_level_asks_for_it() -> None:
+    out = played("--env", "Solvent/Data-v0", lines="publish etoposide\nclass 5\n0.75\nq\n").out
+    assert "potency: 1 class 0, 2 class 1" in out
+    assert "Publish etoposide as class 5 at 0.75" in out
+
+
 def test_action_is_chosen_by_numbers() -> None:
     out = played(*DEBT, lines="h\n5\n2\n4\npublish\ncc\n2\nq\n").out
     assert "The honest script would: " in out
