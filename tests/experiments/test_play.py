@@ -28,7 +28,7 @@ def test_action_is_typed_as_short_as_it_is_clear() -> None:
 
 
 def test_a_finding_names_its_class_where_the_level_asks_for_it() -> None:
-    out = played("--env", "Solvent/Data-v0", lines="publish etoposide\nclass 5\n0.75\nq\n").out
+    out = played("play", "--env", "Solvent/Data-v0", lines="publish etoposide\nclass 5\n0.75\nq\n").out
     assert "potency: 1 class 0, 2 class 1" in out
     assert "Publish etoposide as class 5 at 0.75" in out
 
