@@ -80,8 +80,8 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     ``info["episode"]`` is left to Gymnasium's ``RecordEpisodeStatistics`` and Stable-Baselines3's ``Monitor``.
 
     ## Arguments
-    See ``__init__``. ``preset`` is ``default``, ``energy``, ``gate``, ``lab``, ``tiny`` or ``document`` (Debt
-    by the rules of its source document alone); ``params`` holds changes to it.
+    See ``__init__``. ``preset`` is ``default``, ``energy``, ``gate``, ``frontier``, ``lab``, ``tiny``, ``data`` or
+    ``document``; ``params`` holds changes to it.
 
     ## Version history
     * v0: first version.
