@@ -78,9 +78,9 @@ class Solution:
 
     def action_values(self, layer: Layer) -> Floats:
         """Return the value of each action in each state of a layer, bits, shape ``(n, A)``."""
-        n_actions, found = len(action_table(self.params)), layer.outcomes
-        worth = found["chance"] * (found["reward"] + self.values[found["state"]])
-        values: Floats = np.bincount(found["row"], worth, len(layer.labs) * n_actions).astype(np.float64)
+        n_actions, outcomes = len(action_table(self.params)), layer.outcomes
+        worth = outcomes["chance"] * (outcomes["reward"] + self.values[outcomes["state"]])
+        values: Floats = np.bincount(outcomes["row"], worth, len(layer.labs) * n_actions).astype(np.float64)
         return values.reshape(-1, n_actions)
 
 
@@ -119,24 +119,24 @@ def _enumerate(params: LabParams, on_progress: Callable[[int, int], None]) -> tu
             n = expand(labs[chunk], beliefs[chunk], rows, tables, out)
             keys = _keys(state_rows(out.children[:n], out.weights[:n], out.masks[:n], params))
             _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
-            children, found = out.children[firsts], np.full(len(firsts), -1)
+            children, targets = out.children[firsts], np.full(len(firsts), -1)
             moments = children["heartbeat"].astype(np.int64) * params.slots + children["slot"]
             moments[children["end_reason"] != 0] = -1
             for later in np.unique(moments[moments >= 0]):
                 here = np.flatnonzero(moments == later)
                 known = len(numbers)
                 for i in here:
-                    found[i] = numbers.setdefault(keys[firsts[i]].tobytes(), len(numbers))
-                new = here[found[here] >= known]
-                states = found[new], children[new], out.weights[firsts[new]]
+                    targets[i] = numbers.setdefault(keys[firsts[i]].tobytes(), len(numbers))
+                new = here[targets[here] >= known]
+                states = targets[new], children[new], out.weights[firsts[new]]
                 waiting.setdefault(int(later), []).append(states)
             part = out.outcomes[:n].copy()
             part["row"] += begin * n_actions
-            part["state"] = found[inverse]
+            part["state"] = targets[inverse]
             outcomes.append(part)
             if len(numbers) > MOST_STATES:
-                said = f"more than {MOST_STATES:,} states; allowed: a smaller lab"
-                raise ParamError("budget.heartbeats", said)
+                problem = f"more than {MOST_STATES:,} states; allowed: a smaller lab"
+                raise ParamError("budget.heartbeats", problem)
         layers.append(Layer(own, labs, np.concatenate(outcomes)))
         on_progress(moment + 1, params.most_steps)
     return tuple(layers)

@@ -253,7 +253,7 @@ class Desk:
         _, _, terminated, _, info = self._env.step(action)
         self._summary = info["episode_summary"] if terminated else None
         self._actions.append(action)
-        return self._told()
+        return self._outcome()
 
     def _refuse(self, argument: str, value: Any, allowed: Iterable[Any]) -> str:
         return self._count(refusal(argument, value, allowed))
@@ -278,7 +278,7 @@ class Desk:
 
     # -- telling
 
-    def _told(self) -> str:
+    def _outcome(self) -> str:
         lab, step = self._env.batch.labs[0], self._env.batch.steps[0]
         done, outcome = tell(self._params, lab, step)
         parts = [f"{done}. {outcome}"]

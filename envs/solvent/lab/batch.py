@@ -204,9 +204,9 @@ class LabBatch:
         next episode starts at once.
         """
         actions = np.ascontiguousarray(actions, np.int64)
-        shown = self.labs, self.steps, self.rewards, self.observations, self.masks
+        buffers = self.labs, self.steps, self.rewards, self.observations, self.masks
         finals = self.finals, self.final_observations
-        n_over = self._call(step_labs, *shown, *finals, actions, self._over, self._tables, self.same_step)
+        n_over = self._call(step_labs, *buffers, *finals, actions, self._over, self._tables, self.same_step)
         if n_over:
             self._begin(self._over, np.zeros_like(self._over))
 
@@ -228,5 +228,5 @@ class LabBatch:
                 f"records of {self.labs.dtype.itemsize} bytes, from get_state() of a lab with the same parameters"
             )
         self.labs[...] = labs
-        shown = np.ones(len(labs), np.bool_)
-        self._call(show_labs, self.labs, shown, self._tables, self.observations, self.masks)
+        every = np.ones(len(labs), np.bool_)
+        self._call(show_labs, self.labs, every, self._tables, self.observations, self.masks)
