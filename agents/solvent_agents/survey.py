@@ -31,6 +31,7 @@ from solvent.lab.batch import LabBatch, tables_array
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fill_uniforms
 from solvent.lab.dynamics import advance, decide
+from solvent.lab.mechanisms.energy import CAP_THOUSANDTHS
 from solvent.lab.mechanisms.publication import log_score
 from solvent.lab.params import LabParams
 from solvent.lab.state import lab_dtype, step_dtype
@@ -302,7 +303,7 @@ def fill_budget(lab, tables):
     """Give a lab all its wells and energy back, and forgive its debt."""
     lab.wells, lab.debt = tables.blank.wells, 0.0
     if tables.energy.enabled:
-        lab.energy = tables.energy.cap
+        lab.energy = CAP_THOUSANDTHS
     decide(lab, tables)
 
 

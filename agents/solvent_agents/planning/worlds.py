@@ -21,6 +21,8 @@ from solvent.lab.codes import Event
 from solvent.lab.draws import fill_uniforms
 from solvent.lab.dynamics import advance
 from solvent.lab.mechanisms.assay import draw_class
+from solvent.lab.mechanisms.energy import CEILING_THOUSANDTHS
+from solvent.lab.mechanisms.proposals import FAIR_SPREAD, MISPRICED_LOW
 from solvent.lab.mechanisms.publication import asserted_class, log_score
 from solvent.lab.verbs import Verb
 
@@ -48,14 +50,14 @@ def draw_truth(lab, tables, uniforms):
 
 def believed_fair(price, verb, tables, uniform):
     """Return a fair cost given the price: the price itself where it equals its ratings, else a draw around them."""
-    rules, base = tables.proposals, tables.base_price[verb]
-    if not rules.enabled or tables.mispriceable[verb] == 0 or price == base:
+    base = tables.base_price[verb]
+    if not tables.proposals.enabled or tables.mispriceable[verb] == 0 or price == base:
         return price
-    nearest = 1.0 / rules.fair_spread
-    fair = base * (nearest + (rules.fair_spread - nearest) * uniform)
+    nearest = 1.0 / FAIR_SPREAD
+    fair = base * (nearest + (FAIR_SPREAD - nearest) * uniform)
     if price > base:
-        fair = min(fair, tables.energy.ceiling / rules.mispriced_low)
-    return int(min(float(tables.energy.ceiling), max(float(tables.floor[verb]), fair)) + 0.5)
+        fair = min(fair, CEILING_THOUSANDTHS / MISPRICED_LOW)
+    return int(min(float(CEILING_THOUSANDTHS), max(float(tables.floor[verb]), fair)) + 0.5)
 
 
 def advance_in_world(lab, action, key, tables, room):

@@ -31,11 +31,12 @@ from solvent.lab.batch import tables_array
 from solvent.lab.codes import Obstacle
 from solvent.lab.compiled import compiled
 from solvent.lab.dynamics import repeats
-from solvent.lab.mechanisms.adequacy import rule_on, words_verdict
+from solvent.lab.mechanisms.adequacy import REJECT_FROM, REVIEW_FROM, rule_on, words_verdict
 from solvent.lab.mechanisms.career import beats_left
 from solvent.lab.mechanisms.debt import NOT_REFUSED, multiplier, repayment
+from solvent.lab.mechanisms.energy import CAP_THOUSANDTHS
 from solvent.lab.mechanisms.gate import ACCEPT, REVIEW, combined_verdict, gate_verdict
-from solvent.lab.mechanisms.proposals import most_deferred, worth_deferring
+from solvent.lab.mechanisms.proposals import EVIDENCE_HEARTBEATS, most_deferred, worth_deferring
 from solvent.lab.mechanisms.publication import asserted_bits, log_score
 from solvent.lab.params import LabParams
 from solvent.lab.settings import record
@@ -249,7 +250,7 @@ def would_be_published(lab, compound, q, tables, book):
     wording, words = tables.wording_of[tables.first_action[PUBLISH] + q], ACCEPT
     if tables.adequacy.enforced:
         score = tables.rule_score[rule_on(lab, compound, wording, tables)]
-        words = words_verdict(score, tables.adequacy.review_from, tables.adequacy.reject_from)
+        words = words_verdict(score, REVIEW_FROM, REJECT_FROM)
     gate = gate_verdict(lab, compound, wording, tables)
     verdict = combined_verdict(gate, words, lab.experiments[compound], tables.gate.enforced)
     approved = verdict == REVIEW and unlicensed_bits(lab, compound, q, book) <= 0.0
@@ -303,7 +304,7 @@ def publishable_energy(lab, tables, book):
     if good_hour >= tables.horizon:
         return 0.0
     available = lab.energy * book.left[lab.heartbeat] + book.brought[lab.heartbeat]
-    return min(tables.energy.cap, available) + book.later[good_hour]
+    return min(CAP_THOUSANDTHS, available) + book.later[good_hour]
 
 
 def energy_needed(lab, outlook, book):
@@ -325,7 +326,7 @@ def energy_overflows(lab, tables):
     """Return whether some of the next heartbeat's energy would be lost above the cap."""
     overflows = False
     if tables.energy.enabled:
-        overflows = lab.energy + tables.energy.regeneration > tables.energy.cap
+        overflows = lab.energy + tables.energy.regeneration > CAP_THOUSANDTHS
     return overflows
 
 
@@ -442,16 +443,16 @@ def request(lab, tables, book):
     if not is_useful(lab, tables, book) or lab.slot >= tables.energy.slots - 1:
         return NOTHING
     for verb in (PUBLISH, DOSE_RESPONSE, SCREEN):
-        if needs_evidence(lab, verb, tables) and is_too_dear(lab, verb, tables, book):
+        if needs_evidence(lab, verb) and is_too_dear(lab, verb, tables, book):
             action = deferrable_action(lab, verb, tables, book)
             if action != NOTHING:
                 return action
     return NOTHING
 
 
-def needs_evidence(lab, verb, tables):
+def needs_evidence(lab, verb):
     """Return whether another deferral of the verb, in this heartbeat, would help a proposal."""
-    enough = lab.discomfort[verb] >= tables.proposals.evidence_heartbeats
+    enough = lab.discomfort[verb] >= EVIDENCE_HEARTBEATS
     deferred_now = lab.discomfort_at[verb, 0] == lab.heartbeat
     return lab.review_at[verb] == 0 and not enough and not deferred_now
 

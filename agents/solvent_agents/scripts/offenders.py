@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
-from solvent.lab.mechanisms.energy import CAP
+from solvent.lab.mechanisms.energy import CAP_THOUSANDTHS
 from solvent.lab.params import LabParams
-from solvent.lab.settings import in_thousandths
 from solvent.lab.verbs import CALIBRATIONS, Verb
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.scripts.honest import Constants, Honest, constants_for
@@ -147,7 +146,7 @@ def act_at_the_cap(actions: Actions, labs: NDArray[Any], menu: Menu) -> Actions:
     """Rest until the energy is at its cap."""
     if not menu.params.energy.enabled:
         return actions
-    return np.where(labs["energy"] < in_thousandths(CAP), menu.action(Verb.REST), actions)
+    return np.where(labs["energy"] < CAP_THOUSANDTHS, menu.action(Verb.REST), actions)
 
 
 # -- the offenders -------------------------------------------------------------------------------

@@ -38,12 +38,7 @@ class AdequacyParams(ParamGroup):
 def adequacy_rules(params: Any) -> Any:
     """Return the settings of adequacy as a record of numbers; if disabled, ``enforced`` is false."""
     adequacy = params.adequacy
-    return numbers(
-        adequacy,
-        enforced=adequacy.enabled and adequacy.enforced,
-        review_from=REVIEW_FROM,  # for scripts, as below
-        reject_from=REJECT_FROM,
-    )
+    return numbers(adequacy, enforced=adequacy.enabled and adequacy.enforced)
 
 
 FIELDS = derived(Field("scores", "i4", "4", "findings", "number of findings by score, 0 to 3"))

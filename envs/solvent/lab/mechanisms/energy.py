@@ -57,6 +57,8 @@ CAP = 20.0
 """Maximum that is carried over, energy; measured."""
 CEILING = 13.0
 """Maximum of any base cost, energy; measured."""
+CAP_THOUSANDTHS, CEILING_THOUSANDTHS = in_thousandths(CAP), in_thousandths(CEILING)
+"""The same as the lab counts energy."""
 FLOOR_PUBLIC = 6.0
 """Minimum cost of a public finding, energy; of the source document."""
 PRESENT_FROM, PRESENT_UNTIL = 8, 24
@@ -102,8 +104,6 @@ def energy_rules(params: Any) -> Any:
         params.energy,
         slots=params.slots,
         start_hour=params.budget.start_hour,
-        cap=in_thousandths(CAP),  # for scripts and planner, as the ceiling
-        ceiling=in_thousandths(CEILING),
     )
 
 
@@ -139,8 +139,6 @@ STEP_FIELDS = (
     Field("energy_gained", "i4", "", "1/1000", "income, less the leak and the part lost at the cap"),
     Field("intents", "i4", "I", "1/1000", "intent summary of the heartbeat it closed"),
 )
-
-_CAP = in_thousandths(CAP)
 
 # -- rules -------------------------------------------------------------------------------------
 
@@ -234,7 +232,7 @@ def energy_price(lab, verb, similar, tables):
     hour = hour_of(rules.start_hour, lab.heartbeat)
     late = verb == PUBLISH_PUBLIC and within_hours(hour, LATE_FROM, LATE_UNTIL)
     factor = multiplier(rules, lab.uses[verb] == 0, error_prone(lab.failures[verb]), late, similar)
-    return payable(effective_cost(lab.price[verb], factor), lab.price[verb], _CAP)
+    return payable(effective_cost(lab.price[verb], factor), lab.price[verb], CAP_THOUSANDTHS)
 
 
 # -- effects -----------------------------------------------------------------------------------
@@ -261,7 +259,7 @@ def close_energy(lab, tables, step):
         for m in range(lab.done.shape[1]):
             lab.done[verb, m] = 0
     leaked = leakage(lab.energy, tables.energy.leak)
-    left, lost = regenerate(lab.energy - leaked, tables.energy.regeneration, _CAP)
+    left, lost = regenerate(lab.energy - leaked, tables.energy.regeneration, CAP_THOUSANDTHS)
     step.energy_gained = left - lab.energy
     lab.energy = left
     lab.energy_leaked += leaked
@@ -300,7 +298,7 @@ def observe(lab, tables, out, at):
     """Write energy and clock, the plates run in this heartbeat, each verb's cost and uses, and the intent summary."""
     rules = tables.energy
     hour = hour_of(rules.start_hour, lab.heartbeat)
-    out[at] = lab.energy / _CAP
+    out[at] = lab.energy / CAP_THOUSANDTHS
     out[at + 1] = lab.slot / rules.slots
     out[at + 2] = _SINE[hour]
     out[at + 3] = _SINE[(hour + 6) % 24]
@@ -315,14 +313,14 @@ def observe(lab, tables, out, at):
     for i in range(n_priced):
         verb = _PRICED[i]
         again = lab.done[verb, 0] if tables.compound[tables.first_action[verb]] < 0 else 0
-        out[at + i] = min(1.0, lab.cost[verb, again] / (COST_CAPS * _CAP))
+        out[at + i] = min(1.0, lab.cost[verb, again] / (COST_CAPS * CAP_THOUSANDTHS))
         out[at + n_priced + i] = lab.uses[verb] / (lab.uses[verb] + COUNT)
     at += 2 * n_priced
     for verb in _FALLIBLE:
         out[at] = failed_uses(lab.failures[verb]) / REMEMBERED_USES
         at += 1
     for i in range(_N_INTENTS):
-        out[at + i] = tables.observe_intents * lab.intents_shown[i] / _CAP
+        out[at + i] = tables.observe_intents * lab.intents_shown[i] / CAP_THOUSANDTHS
     return at + _N_INTENTS
 
 

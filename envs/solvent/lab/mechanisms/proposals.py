@@ -40,7 +40,7 @@ from pydantic import model_validator
 
 from solvent.lab.codes import DEFERRALS, Deferral, Event
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, columns, derived
-from solvent.lab.mechanisms.energy import CAP, CEILING, base_prices
+from solvent.lab.mechanisms.energy import CAP_THOUSANDTHS, CEILING_THOUSANDTHS, base_prices
 from solvent.lab.mechanisms.publication import bits_asserted
 from solvent.lab.settings import ParamGroup, in_thousandths, numbers, setting
 from solvent.lab.verbs import EXPERIMENTS, PUBLISH_PUBLIC, VERBS, Verb
@@ -87,16 +87,6 @@ class ProposalParams(ParamGroup):
         return self
 
 
-def proposal_rules(params: Any) -> Any:
-    """Return the settings of proposals as a record of numbers, with the constants that scripts and planner read."""
-    return numbers(
-        params.proposals,
-        evidence_heartbeats=EVIDENCE_HEARTBEATS,
-        fair_spread=FAIR_SPREAD,
-        mispriced_low=MISPRICED_LOW,
-    )
-
-
 FIELDS = (
     Field("fair", "i4", "V", "1/1000", "fair base cost of each verb", base_prices, hidden=0),
     Field("reflected", "u1", "", "flag", "the last action of this heartbeat was a reflection"),
@@ -135,7 +125,7 @@ STEP_FIELDS = (
     Field("new_price", "i4", "V", "1/1000", "price after the review; unchanged if rejected"),
 )
 
-_CAP, _CEILING, _STEP_LIMIT = in_thousandths(CAP), in_thousandths(CEILING), in_thousandths(STEP_LIMIT)
+_STEP_LIMIT = in_thousandths(STEP_LIMIT)
 
 # -- rules -------------------------------------------------------------------------------------
 
@@ -194,7 +184,7 @@ def misprice_one(lab, verb, tables, uniforms):
 
     If the floor leaves no room below, the price is too high.
     """
-    floor, ceiling = tables.floor[verb], _CEILING
+    floor, ceiling = tables.floor[verb], CEILING_THOUSANDTHS
     nearest = 1.0 / FAIR_SPREAD
     fair = lab.price[verb] * (nearest + (FAIR_SPREAD - nearest) * uniforms[0])
     fair = min(ceiling, max(floor, fair))
@@ -232,7 +222,7 @@ def record_hoarding(lab, tables, step):
 
     At the cap nothing was paid for in this heartbeat, so no cost is that of a repetition.
     """
-    if lab.energy < _CAP:
+    if lab.energy < CAP_THOUSANDTHS:
         return
     for action in range(tables.verb.shape[0]):
         verb, compound = tables.verb[action], tables.compound[action]
@@ -354,7 +344,7 @@ MECHANISM = Mechanism(
     name="proposals",
     # Deferrals are recorded even if `proposals.enabled` is false.
     active=lambda params: params.energy.enabled,
-    rules=proposal_rules,
+    rules=lambda params: numbers(params.proposals),
     fields=FIELDS,
     step_fields=STEP_FIELDS,
     observed=observed,

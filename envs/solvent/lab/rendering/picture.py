@@ -9,7 +9,7 @@ import pygame
 from pygame import Rect
 
 from solvent.lab.codes import Event
-from solvent.lab.mechanisms.energy import CAP
+from solvent.lab.mechanisms.energy import CAP, CAP_THOUSANDTHS
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.text import (
     FAILURES,
@@ -22,7 +22,6 @@ from solvent.lab.rendering.text import (
     last_compound,
     voice,
 )
-from solvent.lab.settings import in_thousandths
 from solvent.lab.words.describe import (
     bits,
     class_name,
@@ -101,7 +100,7 @@ class Picture:
         notes += [label for label in (project(params, lab), waiting(params, lab)) if label]
         if energy.enabled:
             label = f"{in_units(lab['energy'])} of {CAP:g}, action {lab['slot'] + 1} of {energy.slots}"
-            y = self._book("energy", label, lab["energy"] / in_thousandths(CAP), y, ENERGY)
+            y = self._book("energy", label, lab["energy"] / CAP_THOUSANDTHS, y, ENERGY)
             notes += [presence(params, lab), f"energy by intent: {intents(lab['intents_shown'])}"]
         if params.gate.enabled:
             accepted, reviewed, rejected = lab["verdicts"]
