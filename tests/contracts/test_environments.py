@@ -22,6 +22,7 @@ from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
 from solvent.lab.codes import REFUSAL_REASONS, Event
 from solvent.lab.ledger import LOGS, logs_of
 from solvent.lab.mechanisms.publication import asserted_bits
+from solvent.lab.state import lab_fields
 from solvent.lab.verbs import Verb
 from solvent.lab.words.measured import policy_of
 from solvent.lab.wrappers import ExpectedScoreVectorReward, PotentialVectorShaping
@@ -100,8 +101,9 @@ def test_observations_hide_the_truth(env_id):
     for *_, after in steps_of(env, 60, 1, any_action):
         state = after.copy()
         shown = env.set_state(state)
-        for name in {"potency", "instrument", "fair", "due_wrong"} & set(state.dtype.names):
-            state[name] = 0 if name != "fair" else state[name] + 1
+        for field in lab_fields(env.params):
+            if field.hidden is not None:
+                state[field.name] = state[field.name] + 1
         assert np.array_equal(env.set_state(state), shown)
         env.set_state(after)
 
