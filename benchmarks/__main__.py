@@ -27,7 +27,8 @@ import gymnasium
 import numpy as np
 
 import solvent
-from benchmarks.machine import machine, markdown, write_report
+from solvent_experiments.results import machine, write_result
+from solvent_experiments.table import Table
 
 ROOT = Path(__file__).resolve().parent.parent
 LEVELS = [env_id for env_id in solvent.ENVIRONMENTS if "Tiny" not in env_id]
@@ -201,19 +202,15 @@ def main() -> None:
     )
     for name in ("quick", "learning", "quickstart"):
         parser.add_argument(f"--{name}", action="store_true")
-    parser.add_argument("--tables", type=Path, metavar="FOLDER", help="also write the table there")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the numbers there")
     options = parser.parse_args()
-    here = machine()
-    print(", ".join(f"{key} {value}" for key, value in here.items()), "\nmeasuring ...", flush=True)
+    print(", ".join(f"{key} {value}" for key, value in machine().items()), "\nmeasuring ...", flush=True)
     rows = [*(steps(5, 0.02) if options.quick else steps(60, 0.05)), *scripts(), *verdicts(), *start_up()]
     rows += [*(learning() if options.learning else ()), *(quickstart() if options.quickstart else ())]
-    table = markdown([("what", "fastest turn (median)", "unit"), *(row.cells() for row in rows)])
-    print(table)
-    if options.tables is not None:
-        (options.tables / "benchmarks.md").write_text(table + "\n", encoding="utf-8")
+    print(Table(("what", "fastest turn (median)", "unit"), tuple(row.cells() for row in rows)).markdown())
     if options.json is not None:
-        write_report(options.json, "benchmarks", here, rows=[row._asdict() for row in rows])
+        command = ["python", "-m", "benchmarks", *sys.argv[1:]]
+        write_result(options.json, {"rows": [row._asdict() for row in rows]}, command)
 
 
 if __name__ == "__main__":

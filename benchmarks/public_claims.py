@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,12 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from benchmarks.machine import machine, write_report
 from solvent.gate import FIXED, SentenceEmbedder, evaluate_text
 from solvent.gate.calibration import measured, percentile_thresholds
 from solvent.gate.checks import run_checks
 from solvent.gate.data import Sample, load_dataset, other_page
 from solvent.gate.energy import hallucination_energy
+from solvent_experiments.results import write_result
 
 SETS = {"feverous": "FEVEROUS", "fever_symmetric": "FEVER-Symmetric", "begin": "BEGIN"}
 CONTRARY = ("refuted", "nei")
@@ -44,7 +45,7 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="folder of the sets")
     parser.add_argument("--out", type=Path, required=True, help="JSON file to write")
     options = parser.parse_args()
-    about, embedder = machine(), SentenceEmbedder()
+    embedder = SentenceEmbedder()
     sets: dict[str, Any] = {}
     gaps: dict[str, Floats] = {}
     for folder, name in SETS.items():
@@ -57,10 +58,13 @@ def main() -> None:
             "standard": verdicts(samples, embedder),
         }
         print(name, json.dumps(sets[name], indent=1), flush=True)
-    for found in sets.values():
-        accepted = {name: float((gap <= found["thresholds"]["P10"]).mean()) for name, gap in gaps.items()}
-        found["accepted up to its P10"] = accepted
-    write_report(options.out, "benchmarks.public_claims", about, sets=sets)
+    for measured_set in sets.values():
+        tau = measured_set["thresholds"]["P10"]
+        measured_set["accepted up to its P10"] = {
+            name: float((gap <= tau).mean()) for name, gap in gaps.items()
+        }
+    command = ["python", "-m", "benchmarks.public_claims", *sys.argv[1:]]
+    write_result(options.out, {"sets": sets}, command)
 
 
 def separations(samples: Sequence[Sample], embedder: SentenceEmbedder) -> dict[str, Any]:

@@ -24,7 +24,7 @@ author = "Solvent contributors"
 release = solvent.__version__
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_nb", "sphinx_external_toc"]
-exclude_patterns = ["**/.ipynb_checkpoints", "results/tables"]
+exclude_patterns = ["**/.ipynb_checkpoints"]
 
 # -- pages -----------------------------------------------------------------------------------------------------------
 

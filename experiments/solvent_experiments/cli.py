@@ -5,7 +5,6 @@ Errors are one line on stderr and exit code 2. A failed run exits with 1, a stop
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shlex
@@ -149,10 +148,24 @@ def evaluate(
             "(policy.safetensors), or names of shipped ones (ppo:Solvent/Tiny-v0).",
         ),
     ],
-    env: Env = "Solvent/Debt-v0",
+    env: Annotated[
+        str | None,
+        typer.Option(
+            help="Environment id.  [default: the rules that the policies were trained with, else Solvent/Debt-v0]"
+        ),
+    ] = None,
+    params: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE", help="A difference from the level, such as debt.threshold=1.0; repeatable."
+        ),
+    ] = None,
     episodes: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Number of episodes, one per seed.")
-    ] = 1000,
+        int | None,
+        typer.Option(
+            min=1, max=1_000_000, help="Number of episodes, one per seed.  [default: the leaderboard's]"
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**31, help="Seed of the first episode.")] = 10_000,
 ) -> None:
     """Evaluate agents, all on the same episodes, and show a table.
@@ -162,35 +175,15 @@ def evaluate(
     - `solvent evaluate honest hermit --episodes 200`
 
     - `solvent evaluate runs/quickstart/ppo/seed-0/policy.safetensors honest`
+
+    - `solvent evaluate ppo:Solvent/Debt-v0 --params debt.threshold=1.0`
     """
-    from solvent_agents.registry import OWN
-    from solvent_experiments import evaluation as played
-    from solvent_experiments.config import ConfigError, Evaluation, environment_params, make_agent
-    from solvent_experiments.console import Progress
-    from solvent_experiments.folder import joined, owned
-    from solvent_experiments.summary import result_tables, summary
+    from solvent_experiments.config import param_changes
+    from solvent_experiments.evaluate import evaluate_agents, rules_for
 
-    params = environment_params(env)
-    chosen = Evaluation(episodes=episodes, slow_episodes=episodes, first_seed=seed, trace_episodes=0)
-    parts, made, console = [], {}, new_console()
-    for given in agents:
-        agent = make_agent(given, params)
-        name = agent.name if OWN.fullmatch(given) else given
-        if name in made:
-            raise ConfigError(f"got a second agent named {name!r:.80}; allowed: one", key=given)
-        made[name] = agent
-    with Progress(console) as shown:
-        for name, agent in made.items():
-
-            def on_progress(done: int, total: int, name: str = name) -> None:
-                shown.update(name, done / total, f"{done:,} of {total:,} episodes")
-
-            found = played.evaluate(agent, params, chosen, on_progress=on_progress)
-            parts.append(owned(found.episodes if found else {}, name))
-    title = f"{env}, seeds {seed} to {seed + episodes - 1}"
-    for table in result_tables(summary(joined(parts), params), title=title):
-        console.print(table.terminal())
-    watched = shlex.join(["--env", env, "--agent", agents[0], "--seed", str(seed)])
+    rules = rules_for(agents, env, param_changes(params or []))
+    evaluate_agents(agents, rules, episodes, seed, new_console())
+    watched = shlex.join(["--env", rules.env or "Solvent/Debt-v0", "--agent", agents[0], "--seed", str(seed)])
     suggest(f"`solvent play {watched}` shows the first of these episodes.")
 
 
@@ -335,7 +328,7 @@ def leaderboard(
 ) -> None:
     """Compare the agents of finished runs on all levels, each scored against the honest script of its run.
 
-    The score is 100 times an agent's return over the honest script's; doing nothing scores 0.
+    The score is an agent's return as a percentage of the honest script's: doing nothing scores 0.
 
     Examples:
 
@@ -343,14 +336,19 @@ def leaderboard(
 
     - `solvent leaderboard docs/results/leaderboard.json --env Solvent/Debt-v0 --format markdown`
     """
-    from solvent_experiments.leaderboard import leaderboard_markdown, leaderboard_table, read_entries
+    from solvent_experiments.leaderboard import (
+        leaderboard_json,
+        leaderboard_markdown,
+        leaderboard_table,
+        read_entries,
+    )
 
     entries = read_entries(runs)
     if form == "terminal":
         new_console().print(leaderboard_table(entries, env).terminal())
         suggest("`--format json` keeps the numbers, `--format markdown` makes the table of a page.")
     elif form == "json":
-        say(json.dumps(entries, indent=2))
+        say(leaderboard_json(entries))
     else:
         say(leaderboard_markdown(entries) if env is None else leaderboard_table(entries, env).markdown())
 

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from solvent_experiments.config import ConfigError
-from solvent_experiments.folder import (
-    Columns,
-    RunFolder,
-    differences,
-    groups_of,
-    pairs_of,
-    read_parquet,
-    select,
-)
-from solvent_experiments.statistics import difference, share_above
-from solvent_experiments.summary import with_interval
-from solvent_experiments.table import Table
+from solvent_experiments.folder import RunFolder, by_seed, differences, pairs_of
+from solvent_experiments.statistics import share_above
+from solvent_experiments.studies.study import Arm, Compare, StudyData
+from solvent_experiments.table import Table, interval_cells
 
 MEASURES = {
     "return": "return (bits)",
@@ -40,26 +32,23 @@ def comparisons(first: Path, second: Path) -> Iterator[Table]:
     Raises:
         ConfigError: a path is neither, or the agents have no episode in common.
     """
-    (mine, agents), (other, others) = _agents(first), _agents(second)
-    if first != mine.root and second != other.root:
-        pairs = [(agents[0], others[0])]
+    agents, others = _agents(first), _agents(second)
+    if len(agents) > 1 or len(others) > 1:
+        pairs = [(a, b) for a in agents for b in others if a.agent == b.agent]
     else:
-        pairs = [(agent, agent) for agent in agents if agent in others]
+        pairs = [(agents[0], others[0])]
     if not pairs:
         raise ConfigError(f"no agent in common with {first}; allowed: {ALLOWED}", file=second)
-    tables = [read_parquet(folder.episodes) for folder in (mine, other)]
-    labs = [folder.experiment() for folder in (mine, other)]
-    if labs[0].env != labs[1].env:
-        raise ConfigError(f"labs of {labs[1].env}; allowed: of {labs[0].env} as in {first}", file=second)
-    notes = "; ".join(differences(labs[0].params, labs[1].params))
+    env, other_env = agents[0].experiment.env, others[0].experiment.env
+    if env != other_env:
+        raise ConfigError(f"labs of {other_env}; allowed: of {env} as in {first}", file=second)
+    data = StudyData(Path(), Path(), "solvent run")
     for pair in pairs:
-        columns = [select(table, table["agent"] == agent) for table, agent in zip(tables, pair, strict=True)]
-        names = [f"{folder.root / agent}" for folder, agent in zip((mine, other), pair, strict=True)]
-        yield _table(names, pair, columns, notes)
+        yield _table(*pair, data)
 
 
-def _agents(path: Path) -> tuple[RunFolder, list[str]]:
-    """Return the run that a path names, and its agents or the one that the path names."""
+def _agents(path: Path) -> list[Arm]:
+    """Return the agents of the run that a path names, or the one that it names."""
     is_run = (path / "config.yaml").is_file()
     folder = RunFolder(path if is_run else path.parent)
     if not folder.config.is_file():
@@ -68,27 +57,30 @@ def _agents(path: Path) -> tuple[RunFolder, list[str]]:
     known = [*own, *experiment.train, *experiment.language]
     if not is_run and path.name not in known:
         raise ConfigError(f"no agent of its run; allowed: {', '.join(known)}", file=path)
-    return folder, known if is_run else [path.name]
+    names = known if is_run else [path.name]
+    return [Arm(str(folder.root), str(folder.root / name), experiment, name) for name in names]
 
 
-def _table(names: Sequence[str], agents: tuple[str, str], columns: Sequence[Columns], notes: str) -> Table:
-    mine, other = pairs_of(*columns)
-    seeds = np.unique(mine["episode_seed"])
+def _table(first: Arm, second: Arm, data: StudyData) -> Table:
+    a, b = pairs_of(data.columns(first), data.columns(second))
+    seeds = np.unique(a["episode_seed"])
     if not len(seeds):
-        said = f"no episode in common with {names[0]}; allowed: runs with common seeds"
-        raise ConfigError(said, file=Path(names[1]))
+        problem = f"no episode in common with {first.label}; allowed: runs with common seeds"
+        raise ConfigError(problem, file=Path(second.label))
     rows = []
     for column, name in MEASURES.items():
-        a, b = groups_of(mine, agents[0], column), groups_of(other, agents[1], column)
-        means = [f"{np.concatenate(groups).mean():.2f}" for groups in (a, b)]
-        rows.append((name, *means, *with_interval(difference(b, a, paired=True), "+.2f")))
-    returns = groups_of(mine, agents[0], "return"), groups_of(other, agents[1], "return")
-    rows.append(("episodes with the higher return", f"{share_above(*returns):.0%}", "", "", ""))
-    labs = f" The labs differ: {notes}." if notes else ""
+        means = [f"{columns[column].mean():.2f}" for columns in (a, b)]
+        apart = Compare(name, "", first, column, second, paired=True).measure(data)
+        rows.append((name, *means, *interval_cells(apart, "+.2f")))
+    share = share_above(by_seed(a, "return"), by_seed(b, "return"))
+    rows.append(("episodes with the higher return", f"{share:.0%}", "", "", ""))
+    changes = "; ".join(differences(first.experiment.params, second.experiment.params))
+    labs = f" The labs differ: {changes}." if changes else ""
     return Table(
         ("mean per episode", "A", "B", "A - B", "95 % interval"),
         tuple(rows),
-        title=f"A: {names[0]}, B: {names[1]}",
+        title=f"A: {first.label}, B: {second.label}",
         caption=f"{len(seeds):,} common episodes, seeds {seeds[0]} to {seeds[-1]}. Differences are paired: the "
-        f"interval resamples training seeds of each agent, and episodes of both together.{labs}",
+        f"interval resamples training seeds of each agent, and episodes of both together; a learner of one seed has "
+        f"none.{labs}",
     )

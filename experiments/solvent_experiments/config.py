@@ -322,15 +322,21 @@ def environment_params(env: str, changes: Mapping[str, Any] | None = None) -> La
     return LabParams.from_mapping(changes, base=level, path="params") if changes else level
 
 
+def policy_path(name: str) -> Path | None:
+    """Return the path that names a trained policy, or that of a shipped one; None for the name of another agent."""
+    from solvent_agents.learning.shipped import is_shipped_name, shipped_policy
+
+    path = shipped_policy(name) if is_shipped_name(name) else Path(name)
+    is_file = path.suffix in (".safetensors", ".json", ".zip") or len(path.parts) > 1 or path.is_file()
+    return path if is_file else None
+
+
 def make_agent(name: str, params: LabParams) -> Agent:
     """Return a scripted agent by name, one of ``my_module:MyAgent``, or a trained one by path or shipped name.
 
     Modules are found in the working directory and on the Python path; a shipped name is ``ppo:Solvent/Tiny-v0``.
     """
-    from solvent_agents.learning.shipped import is_shipped_name, shipped_policy
-
-    path = shipped_policy(name) if is_shipped_name(name) else Path(name)
-    if path.suffix in (".safetensors", ".json") or len(path.parts) > 1 or path.is_file():
+    if path := policy_path(name):
         from solvent_agents.learning.learned import LearnedAgent
 
         return LearnedAgent.load(path, params)
@@ -340,3 +346,21 @@ def make_agent(name: str, params: LabParams) -> Agent:
     if OWN.fullmatch(name):
         try_agent(make, params)
     return make(params, 0)
+
+
+def param_changes(texts: Sequence[str]) -> dict[str, Any]:
+    """Return nested parameters from texts like ``debt.threshold=1.0``, whose values are YAML."""
+    changes: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        *groups, last = key.strip().split(".")
+        if not equals or not all([*groups, last]):
+            raise ConfigError(f"got {text!r:.80}; allowed: such as debt.threshold=1.0", key="--params")
+        inner = changes
+        for group in groups:
+            inner = inner.setdefault(group, {})
+        try:
+            inner[last] = _Loader(value).get_single_data()
+        except yaml.YAMLError:
+            raise ConfigError(f"got {text!r:.80}; allowed: a value in YAML", key="--params") from None
+    return changes

@@ -15,14 +15,10 @@ from __future__ import annotations
 
 import functools
 import io
-import platform
-import shlex
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +30,8 @@ from numpy.typing import NDArray
 from solvent.files import locked, write_atomically, write_json
 from solvent.lab.columns import join_columns
 from solvent_experiments.config import ConfigError, Experiment, read_json, read_yaml
+from solvent_experiments.results import provenance
+from solvent_experiments.statistics import Sample
 
 Columns = dict[str, NDArray[Any]]
 NO_SEED = -1
@@ -41,7 +39,6 @@ NO_SEED = -1
 LANGUAGE = ("invalid_calls", "silent", "messages", "prompt_tokens", "answer_tokens", "stopped")
 """Columns that only the episodes of a language model have. The joined table of a run is without them."""
 WRITTEN = "as `solvent run` wrote it"
-PACKAGES = ("gymnasium", "numba", "numpy", "scipy", "torch", "stable-baselines3", "sb3-contrib")
 
 
 class Unit:
@@ -141,6 +138,7 @@ class RunFolder:
     ) -> None:
         """Write what the results depend on besides the config: the command and the versions."""
         about = {
+            **provenance(["solvent", *sys.argv[1:]]),
             "name": experiment.name,
             "env": experiment.env,
             "mark": experiment.mark,
@@ -149,31 +147,8 @@ class RunFolder:
             "seconds": round(((finished or started) - started).total_seconds(), 1),
             "seeds": experiment.seeds,
             "agents": dict(zip(experiment.agent_names, experiment.agents, strict=True)),
-            "command": shlex.join(["solvent", *sys.argv[1:]]),
-            "solvent": _version("solvent-gym"),
-            "commit": _commit(),
-            "python": platform.python_version(),
-            "platform": platform.platform(),
-            "packages": {name: _version(name) for name in PACKAGES},
         }
         write_json(self.manifest, about)
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _commit() -> str | None:
-    """Return the commit of a clone, with ``-dirty`` if its files differ; None outside of one."""
-    describe = ["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    asked = ["git", "-C", str(Path(__file__).parent), *describe]
-    try:
-        return subprocess.run(asked, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return None
 
 
 def differences(left: Any, right: Any, key: str = "") -> Iterator[str]:
@@ -218,21 +193,22 @@ def select(columns: Columns, rows: NDArray[Any]) -> Columns:
     return {name: column[rows] for name, column in columns.items()}
 
 
-def groups_of(columns: Columns, agent: str, name: str) -> list[Any]:
-    """Return an agent's column by training seed: the groups that ``statistics.interval`` resamples."""
-    mine = columns["agent"] == agent
-    seeds, values = columns["training_seed"][mine], columns[name][mine]
-    return [values[seeds == seed] for seed in np.unique(seeds)]
+def by_seed(columns: Columns, name: str) -> Sample:
+    """Return a column of one agent's episodes as the statistics take it: a group for each training seed."""
+    seeds = columns["training_seed"]
+    groups = [columns[name][seeds == seed] for seed in np.unique(seeds)]
+    return Sample(groups, trained=bool((seeds != NO_SEED).any()))
 
 
 def pairs_of(first: Columns, second: Columns) -> tuple[Columns, Columns]:
     """Return the rows of two agents' episodes that all of their training seeds played, in the order of the seeds."""
     parts = (first, second)
-    played = [groups_of(part, str(part["agent"][0]), "episode_seed") for part in parts]
-    common = functools.reduce(np.intersect1d, [seeds for each in played for seeds in each])
+    common = functools.reduce(
+        np.intersect1d, [seeds for part in parts for seeds in by_seed(part, "episode_seed").groups]
+    )
     ordered = [select(part, np.lexsort((part["episode_seed"], part["training_seed"]))) for part in parts]
-    mine, other = (select(part, np.isin(part["episode_seed"], common)) for part in ordered)
-    return mine, other
+    paired = [select(part, np.isin(part["episode_seed"], common)) for part in ordered]
+    return paired[0], paired[1]
 
 
 def write_parquet(path: Path, columns: Columns) -> None:

@@ -1,10 +1,11 @@
 """The leaderboard: the agents of finished runs on all levels, scored against the honest script of their run.
 
-The score is 100 times the return over the honest script's return in the same run, so an agent that does nothing has 0.
+The score is the return as a percentage of the honest script's in the same run: doing nothing scores 0.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,19 +14,20 @@ from solvent import ENVIRONMENTS
 from solvent_experiments.config import ConfigError, read_json
 from solvent_experiments.console import complain
 from solvent_experiments.folder import RunFolder
+from solvent_experiments.results import provenance
 from solvent_experiments.statistics import Interval
 from solvent_experiments.summary import Row, read_rows
-from solvent_experiments.table import Table
+from solvent_experiments.table import Table, interval_cells
 
 HEADINGS: tuple[str, ...] = (
     *("level", "agent", "score", "95 % interval", "return\n(bits)", "over-\nclaimed\n(bits)"),
     *("refused\nby debt", "refused\nother-\nwise", "wrong", "command"),
 )
 CAPTION = (
-    "Score: 100 times the return over the honest script's on the same episodes. Score and return are interquartile "
-    "means; the interval is a 95 % bootstrap over training seeds and episodes. Other columns are per-episode means. "
-    "Overclaimed: bits claimed or asserted beyond what was gained or licensed. Refused by debt: refusals that "
-    "would have run at zero debt; otherwise: for lack of wells. Wrong: accepted findings that are wrong."
+    "Score: the return as a percentage of the honest script's on the same episodes. The interval is a 95 % bootstrap "
+    "over training seeds and episodes; a learner of one seed has none. Other columns are means per episode. "
+    "Overclaimed: bits claimed or asserted beyond what was gained or licensed. Refused by debt: refusals that would "
+    "have run at zero debt; otherwise: for lack of wells. Wrong: accepted but incorrect."
 )
 MEANS = ("overclaimed_bits", "refused_by_debt", "refused_otherwise", "wrong")
 """Means per episode, by their names in the JSON."""
@@ -61,12 +63,18 @@ def read_entries(paths: Sequence[Path]) -> Entries:
 
 
 def _from_json(path: Path) -> Entries:
-    found: Entries = read_json(path, JSON)
+    content = read_json(path, JSON)
     try:
-        leaderboard_markdown(found)
+        entries: Entries = content["runs"]
+        leaderboard_markdown(entries)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ConfigError(f"something else; allowed: a run's folder, or {JSON}", file=path) from None
-    return found
+    return entries
+
+
+def leaderboard_json(entries: Entries) -> str:
+    """Return the numbers as JSON, after their provenance."""
+    return json.dumps(provenance() | {"runs": entries}, indent=2)
 
 
 def _from_run(folder: RunFolder) -> Entries:
@@ -84,8 +92,8 @@ def _numbers(row: Row) -> Mapping[str, Any]:
     return {
         "seeds": row.seeds,
         "episodes": row.episodes,
-        "score": Interval(*(100.0 * number for number in row.interval("honest_share")))._asdict(),
-        "return": row.score._asdict(),
+        "score": row.interval("honest_share").scaled(100.0).to_json(),
+        "return": row.interval("return").to_json(),
         "overclaimed_bits": row.mean("debt_added"),
         "refused_by_debt": row.mean("refusals_by_debt"),
         "refused_otherwise": row.mean("refusals") - row.mean("refusals_by_debt"),
@@ -104,9 +112,8 @@ def leaderboard_table(entries: Entries, env: str | None = None) -> Table:
             for agent, of in entry["agents"].items()
         ]
         for agent, of, command in sorted(placed, key=lambda place: -place[1]["score"]["value"]):
-            score, means = of["score"], (f"{of[mean]:.2f}" for mean in MEANS)
-            interval = f"{score['low']:.1f} to {score['high']:.1f}"
-            numbers = (f"{score['value']:.1f}", interval, f"{of['return']['value']:.2f}", *means)
+            score, means = Interval.from_json(of["score"]), (f"{of[mean]:.2f}" for mean in MEANS)
+            numbers = (*interval_cells(score, ".1f"), f"{of['return']['value']:.2f}", *means)
             rows.append((level, agent, *numbers, command))
     ends = slice(None) if env is None else slice(1, -1)  # one level's table has neither level nor command
     cells = tuple(row[ends] for row in rows)

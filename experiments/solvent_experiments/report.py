@@ -91,7 +91,7 @@ def _episode(run: RunData) -> tuple[str, list[str]]:
         return "", []
     traces = run.traces_of(agent)
     traces = select(traces, traces["training_seed"] == traces["training_seed"][0])
-    seeds, returns = (run.groups(agent, name)[0] for name in ("episode_seed", "return"))
+    seeds, returns = (run.sample(agent, name).groups[0] for name in ("episode_seed", "return"))
     traced = np.flatnonzero(np.isin(seeds, traces["episode_seed"]))
     seed = int(seeds[traced[np.argsort(returns[traced], kind="stable")[len(traced) // 2]]])
     env = LabEnv(run.lab, render_mode="ansi")

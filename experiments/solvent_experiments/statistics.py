@@ -1,148 +1,181 @@
-"""Statistics over runs and episodes: interquartile mean and bootstrap intervals.
+"""Statistics over runs and episodes: means with bootstrap intervals, in pairs where agents met the same labs.
 
-Definitions follow Agarwal et al. 2021, *Deep Reinforcement Learning at the Edge of the Statistical Precipice*.
+*The mean over all episodes is the statistic everywhere.* Its interval resamples training seeds, then the episodes
+within each drawn seed, so it covers the luck of both training and evaluation. Few seeds make it coarse: three have only
+ten different resamples. A learner with one seed has no interval, since nothing tells how much another training would
+differ; a script is the same in every run, so its interval is over episodes alone.
 
-An agent of an experiment is a list of *groups*: the returns of its evaluation episodes, one group per training seed
-(a single group for a script). ``interval`` resamples groups and the episodes within them, so it covers the luck of
-both training and evaluation. Few seeds make it coarse: three have only ten different resamples.
+The interquartile mean *over runs* (Agarwal et al. 2021, *Deep Reinforcement Learning at the Edge of the Statistical
+Precipice*) is given beside it from five training seeds on.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-CHUNK = 4_000_000  # numbers held at once
+CHUNK = 4_000_000
+"""Numbers held at once."""
+REPETITIONS = 2000
+"""Resamples of a bootstrap."""
+ENOUGH_RUNS = 5
+"""Training seeds from which on the interquartile mean over runs is given."""
 
 
 class Interval(NamedTuple):
-    """A point estimate and its percentile bootstrap interval."""
+    """A point estimate and its 95 % percentile bootstrap interval; both ends are NaN if there is none."""
 
     value: float
     low: float
     high: float
 
+    @property
+    def known(self) -> bool:
+        """Whether there is an interval."""
+        return not np.isnan(self.low)
+
+    def scaled(self, factor: float) -> Interval:
+        """Return all three numbers times ``factor``, which is positive."""
+        return Interval(*(factor * number for number in self))
+
+    def to_json(self) -> dict[str, float | None]:
+        """Return the numbers by name; those that are NaN are null."""
+        return {name: None if np.isnan(number) else float(number) for name, number in self._asdict().items()}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, float | None]) -> Interval:
+        """Return what ``to_json`` wrote; another mapping raises KeyError or TypeError."""
+        return cls(*(np.nan if kept[name] is None else float(kept[name]) for name in cls._fields))  # type: ignore[arg-type]
+
 
 NOTHING = Interval(np.nan, np.nan, np.nan)
 """Where there is nothing to measure."""
-REPETITIONS = 2000
-"""Resamples of a bootstrap."""
 
 
-def interquartile_mean(scores: Any) -> float:
-    """Return the mean of all scores without the ``floor(n / 4)`` at either end."""
-    if np.size(scores) == 0:
-        raise ValueError("scores: got none; allowed: at least one")
-    from scipy.stats import trim_mean  # here, as it takes a second to import
+@dataclass(frozen=True)
+class Sample:
+    """An agent's numbers, one per episode: a group for each training seed, or the only group of a script."""
 
-    return float(trim_mean(np.asarray(scores, np.float64), 0.25, None))
+    groups: Sequence[Any]
+    trained: bool = False
+
+    @property
+    def sizes(self) -> list[int]:
+        return [len(group) for group in self.groups]
+
+    @property
+    def pooled(self) -> Floats:
+        return np.concatenate([np.zeros(0), *self.groups]).astype(np.float64)
+
+    @property
+    def one_seed(self) -> bool:
+        """Whether it is a learner of one training seed, which has no interval."""
+        return self.trained and len(self.groups) == 1
 
 
-def interval(groups: Sequence[Any], repetitions: int = REPETITIONS) -> Interval:
-    """Return the interquartile mean of all scores; its interval resamples groups and the scores within each.
+def mean_interval(sample: Sample, repetitions: int = REPETITIONS) -> Interval:
+    """Return the mean over all episodes; the interval resamples groups, and the episodes within each."""
+    return share_interval(sample, _ones(sample), repetitions)
 
-    The scores are sorted once, and a resample only counts them.
+
+def share_interval(parts: Sample, wholes: Sample, repetitions: int = REPETITIONS) -> Interval:
+    """Return the sum of ``parts`` over that of ``wholes``, resampled likewise; NaN if the wholes sum to 0."""
+    return _interval(*_share_draws(parts, wholes, repetitions=repetitions), parts)
+
+
+def difference(first: Sample, second: Sample, *, paired: bool = False) -> Interval:
+    """Return the mean of ``second`` minus that of ``first``.
+
+    Each is resampled independently. With ``paired``, all groups have the same episodes in the same order, and the same
+    ones are drawn for both; the groups are still resampled independently.
     """
-    return _interval(*_middle_draws(groups, repetitions=repetitions))
+    a, draws_a = _share_draws(first, _ones(first), together=paired)
+    b, draws_b = _share_draws(second, _ones(second), stream=1, together=paired)
+    return _interval(b - a, draws_b - draws_a, first, second)
 
 
-def mean_interval(groups: Sequence[Any], repetitions: int = REPETITIONS) -> Interval:
-    """Return the mean with the same interval, for counts and shares, whose middle half says little."""
-    return _interval(*_mean_draws(groups, repetitions=repetitions))
+def ratio(first: Sample, second: Sample) -> Interval:
+    """Return the mean of ``first`` over that of ``second``, paired as in ``difference``."""
+    a, draws_a = _share_draws(first, _ones(first), together=True)
+    b, draws_b = _share_draws(second, _ones(second), stream=1, together=True)
+    return _interval(a / b, draws_a / draws_b, first, second)
 
 
-def difference(
-    first: Sequence[Any], second: Sequence[Any], *, middle: bool = False, paired: bool = False
-) -> Interval:
-    """Return the mean of ``second`` minus that of ``first``, each resampled independently as in ``interval``.
+def share_above(first: Sample, second: Sample) -> float:
+    """Return the share of episodes in which ``first`` has the higher number; a tie is not higher.
 
-    With ``middle``, the difference is that of interquartile means. With ``paired``, all groups have the same episodes,
-    in the same order, and the same ones are drawn for both: only the groups are resampled independently.
+    All groups have the same episodes; each of ``first`` is compared with each of ``second``.
     """
-    of = _middle_draws if middle else _mean_draws
-    a, draws_a = of(first, together=paired)
-    b, draws_b = of(second, stream=1, together=paired)
-    return _interval(b - a, draws_b - draws_a)
-
-
-def ratio(first: Sequence[Any], second: Sequence[Any]) -> Interval:
-    """Return the interquartile mean of ``first`` over that of ``second``, paired as in ``difference``."""
-    a, draws_a = _middle_draws(first, together=True)
-    b, draws_b = _middle_draws(second, stream=1, together=True)
-    return _interval(a / b, draws_a / draws_b)
-
-
-def share_above(first: Sequence[Any], second: Sequence[Any]) -> float:
-    """Return the share of episodes in which ``first`` has the higher score; all groups have the same episodes."""
-    return float(np.mean([[mine > other for other in second] for mine in first]))
-
-
-def share_interval(parts: Sequence[Any], wholes: Sequence[Any], repetitions: int = REPETITIONS) -> Interval:
-    """Return the sum of ``parts`` over that of ``wholes`` with the same interval; NaN if the wholes sum to 0."""
-    return _interval(*_share_draws(parts, wholes, repetitions=repetitions))
+    return float(np.mean([[mine > other for other in second.groups] for mine in first.groups]))
 
 
 def share_difference(
-    first: tuple[Sequence[Any], Sequence[Any]], second: tuple[Sequence[Any], Sequence[Any]], *, paired: bool
+    first: tuple[Sample, Sample], second: tuple[Sample, Sample], *, paired: bool = False
 ) -> Interval:
-    """Return the share of ``second`` minus that of ``first``, each ``(parts, wholes)`` by training seed.
+    """Return the share of ``second`` minus that of ``first``, each ``(parts, wholes)``; NaN if a whole is 0.
 
-    With ``paired``, both have the same seeds, which are resampled together. The result is NaN if a whole is 0.
+    With ``paired``, both are of the same training seeds, which are resampled together.
     """
     if not paired:
         (a, draws_a), (b, draws_b) = _share_draws(*first), _share_draws(*second, stream=1)
-        return _interval(b - a, draws_b - draws_a)
+        return _interval(b - a, draws_b - draws_a, first[0], second[0])
     # A seed's group holds the rows of both; each share counts its own.
-    pairs = list(zip(first[0], second[0], strict=True))
-    mine = np.concatenate([np.repeat([True, False], [len(a), len(b)]) for a, b in pairs])
+    pairs = list(zip(first[0].groups, second[0].groups, strict=True))
+    of_first = np.concatenate([np.repeat([True, False], [len(a), len(b)]) for a, b in pairs])
     part, whole = (
-        np.concatenate([np.append(a, b) for a, b in zip(*both, strict=True)]).astype(np.float64)
-        for both in zip(first, second, strict=True)
+        np.concatenate([np.append(a, b) for a, b in zip(one.groups, other.groups, strict=True)]).astype(float)
+        for one, other in zip(first, second, strict=True)
     )
 
     def apart(counts: Any) -> Any:
-        a, b = (_share(counts @ (part * of), counts @ (whole * of)) for of in (mine, ~mine))
+        a, b = (_share(counts @ (part * rows), counts @ (whole * rows)) for rows in (of_first, ~of_first))
         return b - a
 
     draws = [apart(counts) for counts in _counts([len(a) + len(b) for a, b in pairs])]
-    return _interval(float(apart(np.ones(len(mine)))), np.concatenate(draws))
+    return _interval(float(apart(np.ones(len(part)))), np.concatenate(draws), first[0])
+
+
+def interquartile_mean(sample: Sample, repetitions: int = REPETITIONS) -> Interval:
+    """Return the mean of the middle half of the runs' means; its interval resamples runs.
+
+    It is ``NOTHING`` for a script, and for fewer than ``ENOUGH_RUNS`` training seeds.
+    """
+    if not sample.trained or len(sample.groups) < ENOUGH_RUNS:
+        return NOTHING
+    from scipy.stats import trim_mean  # here, as it takes a second to import
+
+    means = np.array([np.mean(group) for group in sample.groups])
+    drawn = np.random.default_rng(0).choice(means, (repetitions, len(means)))
+    return _interval(float(trim_mean(means, 0.25)), trim_mean(drawn, 0.25, axis=1), sample)
 
 
 # -- draws: a value, and that of each resample
 
 
-def _interval(value: float, draws: Floats) -> Interval:
-    """Return ``value`` with the 95 % interval of the draws that are not NaN; NaN if all are."""
+def _interval(value: float, draws: Floats, *samples: Sample) -> Interval:
+    """Return ``value`` with the interval of the draws that are not NaN; NaN ends if a sample has none."""
     draws = draws[~np.isnan(draws)]
-    return Interval(value, *map(float, np.percentile(draws, (2.5, 97.5)))) if len(draws) else NOTHING
+    if not len(draws):
+        return NOTHING
+    if any(sample.one_seed for sample in samples):
+        return Interval(value, np.nan, np.nan)
+    return Interval(value, *map(float, np.percentile(draws, (2.5, 97.5))))
 
 
-def _pooled(groups: Sequence[Any]) -> Floats:
-    return np.concatenate([np.asarray(group, np.float64) for group in groups])
+def _ones(sample: Sample) -> Sample:
+    return Sample([np.ones(size) for size in sample.sizes], sample.trained)
 
 
-def _middle_draws(groups: Sequence[Any], **how: Any) -> tuple[float, Floats]:
-    pooled = _pooled(groups)
-    order = np.argsort(pooled, kind="stable")
-    draws = [_trimmed_means(pooled[order], counts[:, order]) for counts in _counts(map(len, groups), **how)]
-    return interquartile_mean(pooled), np.concatenate(draws)
-
-
-def _mean_draws(groups: Sequence[Any], **how: Any) -> tuple[float, Floats]:
-    pooled = _pooled(groups)
-    draws = [counts @ pooled / counts.sum(axis=1) for counts in _counts(map(len, groups), **how)]
-    return float(pooled.mean()), np.concatenate(draws)
-
-
-def _share_draws(parts: Sequence[Any], wholes: Sequence[Any], **how: Any) -> tuple[float, Floats]:
+def _share_draws(parts: Sample, wholes: Sample, **how: Any) -> tuple[float, Floats]:
     """Return the share and its resamples; NaN where the whole is 0."""
-    part, whole = _pooled(parts), _pooled(wholes)
-    draws = [_share(counts @ part, counts @ whole) for counts in _counts(map(len, parts), **how)]
+    part, whole = parts.pooled, wholes.pooled
+    draws = [_share(counts @ part, counts @ whole) for counts in _counts(parts.sizes, **how)]
     return float(_share(part.sum(), whole.sum())), np.concatenate(draws)
 
 
@@ -152,53 +185,36 @@ def _share(part: Any, whole: Any) -> Any:
 
 
 def _counts(
-    group_sizes: Iterable[int], stream: int = 0, *, together: bool = False, repetitions: int = REPETITIONS
+    sizes: Sequence[int], stream: int = 0, *, together: bool = False, repetitions: int = REPETITIONS
 ) -> Iterator[Floats]:
-    """Yield how often each pooled score was drawn, in chunks of shape ``(repetitions, sum(sizes))``.
+    """Yield how often each pooled number was drawn, in chunks of shape ``(repetitions, sum(sizes))``.
 
     With ``together``, the groups have the same episodes and share the draw of them, whatever the stream.
     """
-    sizes = list(group_sizes)
     if together and len(set(sizes)) > 1:
         raise ValueError(f"groups: got sizes {sizes}; allowed: the same episodes in each")
     rng = np.random.default_rng(stream)
-    together = together or len(sizes) == 1
     total = sum(sizes)
     step = max(1, CHUNK // max(1, total))
     for first in range(0, repetitions, step):
         rows = min(step, repetitions - first)
         times = rng.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), size=rows)
-        if together:
-            episodes = _episode_counts(sizes[0], repetitions)[first : first + rows, None]
+        if together or len(sizes) == 1:
+            episodes = _episode_counts(sizes[0], 0 if together else stream, repetitions)
+            episodes = episodes[first : first + rows, None]
             yield np.multiply(times[:, :, None], episodes, dtype=float).reshape(rows, total)
-            continue
-        counts = np.empty((rows, total))
-        at = 0
-        for group, size in enumerate(sizes):
-            for row in range(rows):
-                n = int(times[row, group]) * size
-                counts[row, at : at + size] = (
-                    np.bincount(rng.integers(0, size, n), minlength=size) if n else 0
-                )
-            at += size
-        yield counts
+        else:
+            drawn = [_drawn(size, times[:, group] * size, rng) for group, size in enumerate(sizes)]
+            yield np.concatenate(drawn, axis=1)
 
 
-@functools.lru_cache(maxsize=2)
-def _episode_counts(size: int, repetitions: int) -> NDArray[np.int16]:
+def _drawn(size: int, draws: NDArray[np.int64], rng: np.random.Generator) -> Floats:
+    """Return how often each of ``size`` episodes comes up in so many draws, a row for each of ``draws``."""
+    return np.stack([np.bincount(rng.integers(0, size, n), minlength=size) for n in draws]).astype(float)
+
+
+@functools.lru_cache(maxsize=4)  # the scripts of a table have the same episodes
+def _episode_counts(size: int, stream: int, repetitions: int) -> NDArray[np.int16]:
     """Return how often each of ``size`` episodes was drawn, shape ``(repetitions, size)``."""
-    rng = np.random.default_rng([0, size])
-    drawn = (rng.integers(0, size, size) for _ in range(repetitions))
-    return np.stack([np.bincount(row, minlength=size).astype(np.int16) for row in drawn])
-
-
-def _trimmed_means(ordered: Floats, counts: Floats) -> Floats:
-    """Return the interquartile mean of each row of ``counts``, the multiplicities of the sorted scores."""
-    after = np.cumsum(counts, axis=1)
-    totals = after[:, -1:].copy()
-    cut = np.floor(totals / 4)
-    # Cumulated multiplicities in the middle half, plus ``cut``.
-    kept = np.clip(after, cut, totals - cut, out=after)
-    sums = kept[:, -1] * ordered[-1] - cut[:, 0] * ordered[0] - kept[:, :-1] @ np.diff(ordered)
-    means: Floats = sums / (totals - 2 * cut)[:, 0]
-    return means
+    drawn = _drawn(size, np.full(repetitions, size), np.random.default_rng([stream, size]))
+    return drawn.astype(np.int16)

@@ -15,25 +15,26 @@ import numpy as np
 from solvent import LabParams
 from solvent.files import write_json
 from solvent_experiments.config import ConfigError, Experiment, read_json
-from solvent_experiments.folder import WRITTEN, Columns, groups_of, pairs_of, select
+from solvent_experiments.folder import WRITTEN, Columns, by_seed, pairs_of, select
 from solvent_experiments.statistics import (
+    NOTHING,
     Interval,
     difference,
     interquartile_mean,
-    interval,
     mean_interval,
     ratio,
     share_above,
     share_interval,
 )
-from solvent_experiments.table import Table
+from solvent_experiments.table import Table, interval_cells
 
 HONEST = "honest"
 SCORES = ("adequacy_0", "adequacy_1", "adequacy_2", "adequacy_3")
 """Numbers of findings whose words scored 0 to 3."""
 
 RESULTS = {
-    "score": "return\n(bits)", "optimum_share": "opti-\nmum", "refusals": "refu-\nsals", "refusals_by_debt": "by\ndebt",
+    "return": "return\n(bits)", "return_iqm": "IQM of\nruns", "optimum_share": "opti-\nmum",
+    "refusals": "refu-\nsals", "refusals_by_debt": "by\ndebt",
     "debt": "debt\n(bits)", "accepted": "ac-\ncepted", "wrong": "wrong", "seeds": "seeds x\nepisodes",
 }  # fmt: skip
 PAIRED = {"over_honest": "less honest\n(bits)", "better_than_honest": "earns\nmore"}
@@ -47,24 +48,27 @@ GATE = {
 }  # fmt: skip
 WORDS = {
     **dict(zip(SCORES, ("score\n0", "1", "2", "3"), strict=True)),
-    "inadequacy": "mean\nscore", "overclaimed": "over\n(%)",
+    "inadequacy": "mean\nscore", "overstated": "over\n(%)",
 }  # fmt: skip
 TABLES = {"results": RESULTS, "paired": PAIRED, "energy": ENERGY, "gate": GATE, "words": WORDS}
 """Columns of the result tables with their headings and a terminal's line breaks. Only rows with the first are shown."""
 INTERVALS = {
-    "score": (".2f", 1),
+    "return": (".2f", 1),
     "over_honest": ("+.2f", 1),
     "inadequacy": (".2f", 1),
-    "overclaimed": (".1f", 100),
+    "overstated": (".1f", 100),
 }
 """Columns that are shown with their intervals: format and scale."""
+OPTIONAL = {"return_iqm", "optimum_share"}
+"""Columns that only some tables have."""
 # Learners differ by tenths of a percent of the optimum.
 SHARES = {"optimum_share": ".1%", "better_than_honest": ".0%"}
 
 CAPTIONS = {
-    "results": "Score and return are interquartile means, with a 95 % bootstrap interval over training seeds and "
-    "episodes; the other columns are per-episode means. By debt: refusals that would have run at zero debt. Wrong "
-    "findings are among the accepted. A trained policy takes its most probable action in evaluations.",
+    "results": "Means per episode. The 95 % interval is a bootstrap over training seeds and episodes; a learner of "
+    "one seed has none. IQM of runs: the mean of the middle half of the seeds' means, from five seeds on. By debt: "
+    "refusals that would have run at zero debt. Wrong: accepted but incorrect. In evaluations a trained policy takes "
+    "its most probable action.",
     "paired": "Each agent less the honest script on the same episodes: the mean difference in return, with a 95 % "
     "bootstrap interval over training seeds and episodes, and the share of episodes in which the agent earns more.",
     "energy": "Per-episode means. Lost: income above the cap. Deferred: not executed for lack of energy. Felt: "
@@ -85,21 +89,17 @@ class Row:
     episodes: int
     measured: Mapping[str, Interval | float]
 
-    @property
-    def score(self) -> Interval:
-        """Interquartile mean of the return, bits."""
-        return self.interval("score")
-
     def interval(self, key: str) -> Interval:
-        found = self.measured[key]
-        if not isinstance(found, Interval):
+        """Return a number that has an interval; ``NOTHING`` if it was not measured."""
+        number = self.measured.get(key, NOTHING)
+        if not isinstance(number, Interval):
             raise TypeError(f"{key} has no interval")
-        return found
+        return number
 
     def mean(self, key: str) -> float:
         """Return the value of a number, with or without interval; 0 if it was not measured."""
-        found = self.measured.get(key, 0.0)
-        return found.value if isinstance(found, Interval) else found
+        number = self.measured.get(key, 0.0)
+        return number.value if isinstance(number, Interval) else number
 
 
 def summary(episodes: Columns, params: LabParams) -> list[Row]:
@@ -112,36 +112,47 @@ def summary(episodes: Columns, params: LabParams) -> list[Row]:
 
     optimum = known_optimum(params)
     honest = select(episodes, episodes["agent"] == HONEST)
-    compared = len(honest["return"]) > 0 and interquartile_mean(honest["return"]) > 0.0
+    compared = len(honest["return"]) > 0 and honest["return"].mean() > 0.0
     rows = []
     for agent in map(str, dict.fromkeys(episodes["agent"])):
-        returns = groups_of(episodes, agent, "return")
-        score = interval(returns)
+        played = select(episodes, episodes["agent"] == agent)
+        returns = by_seed(played, "return")
+        mean = mean_interval(returns)
         measured: dict[str, Interval | float] = {
-            "score": score,
-            "ceiling_share": _over(score, params.ceiling),
+            "return": mean,
+            "ceiling_share": mean.scaled(1 / params.ceiling),
         }
-        for name, column in episodes.items():
-            if name in ("debt", "refusals"):
-                measured[name] = mean_interval(groups_of(episodes, agent, name))
-            elif column.dtype != object and name not in ("training_seed", "episode_seed", "return"):
-                measured[name] = float(column[episodes["agent"] == agent].mean())
-        if SCORES[0] in episodes:
-            measured |= _words(episodes, agent)
+        iqm = interquartile_mean(returns)
+        if iqm.known:
+            measured["return_iqm"] = iqm
         if optimum:
-            measured["optimum_share"] = _over(mean_interval(returns), optimum)  # an optimum is a mean
+            measured["optimum_share"] = mean.scaled(1 / optimum)
+        measured |= _means(played)
+        if SCORES[0] in played:
+            measured |= _words(played)
         if compared:
-            measured |= _against(select(episodes, episodes["agent"] == agent), agent, honest)
-        rows.append(Row(agent, len(returns), sum(map(len, returns)), measured))
-    return sorted(rows, key=lambda row: -row.score.value)
+            measured |= _against(played, agent, honest)
+        rows.append(Row(agent, len(returns.groups), len(played["return"]), measured))
+    return sorted(rows, key=lambda row: -row.mean("return"))
+
+
+def _means(episodes: Columns) -> dict[str, Interval | float]:
+    """Return the mean of every other column of an agent's episodes, of debt and refusals with intervals."""
+    measured: dict[str, Interval | float] = {}
+    for name, column in episodes.items():
+        if name in ("debt", "refusals"):
+            measured[name] = mean_interval(by_seed(episodes, name))
+        elif column.dtype != object and name not in ("training_seed", "episode_seed", "return"):
+            measured[name] = float(column.mean())
+    return measured
 
 
 def _against(episodes: Columns, agent: str, honest: Columns) -> dict[str, Interval | float]:
     """Return an agent's return as a share of the honest script's, and less it, on the episodes that both played."""
     if agent == HONEST:
         return {"honest_share": Interval(1.0, 1.0, 1.0)}
-    mine, its = pairs_of(episodes, honest)
-    returns, others = groups_of(mine, agent, "return"), groups_of(its, HONEST, "return")
+    paired, honest = pairs_of(episodes, honest)
+    returns, others = by_seed(paired, "return"), by_seed(honest, "return")
     return {
         "honest_share": ratio(returns, others),
         "over_honest": difference(others, returns, paired=True),
@@ -149,19 +160,18 @@ def _against(episodes: Columns, agent: str, honest: Columns) -> dict[str, Interv
     }
 
 
-def _over(found: Interval, whole: float) -> Interval:
-    return Interval(*(number / whole for number in found))
-
-
-def _words(episodes: Columns, agent: str) -> dict[str, Interval | float]:
+def _words(episodes: Columns) -> dict[str, Interval | float]:
     """Return the mean score of an agent's words and the share of scores 2 and 3; empty without findings."""
-    by_seed = list(zip(*(groups_of(episodes, agent, name) for name in SCORES), strict=True))
-    findings = [sum(seed) for seed in by_seed]
-    if not sum(int(np.sum(count)) for count in findings):
+    counts = [episodes[name] for name in SCORES]
+    sums = {
+        "findings": np.sum(counts, axis=0),
+        "points": np.sum([score * count for score, count in enumerate(counts)], axis=0),
+        "strong": counts[2] + counts[3],
+    }
+    if not sums["findings"].sum():
         return {}
-    points = [sum(score * count for score, count in enumerate(seed)) for seed in by_seed]
-    strong = [seed[2] + seed[3] for seed in by_seed]
-    return {"inadequacy": share_interval(points, findings), "overclaimed": share_interval(strong, findings)}
+    findings, points, strong = (by_seed({**episodes, **sums}, name) for name in sums)
+    return {"inadequacy": share_interval(points, findings), "overstated": share_interval(strong, findings)}
 
 
 # -- summary.json
@@ -170,7 +180,7 @@ def _words(episodes: Columns, agent: str) -> dict[str, Interval | float]:
 def write_rows(path: Path, experiment: Experiment, rows: Sequence[Row]) -> None:
     agents = [
         {"agent": row.agent, "seeds": row.seeds, "episodes": row.episodes}
-        | {k: v._asdict() if isinstance(v, Interval) else v for k, v in row.measured.items()}
+        | {key: v.to_json() if isinstance(v, Interval) else v for key, v in row.measured.items()}
         for row in rows
     ]
     about = {"name": experiment.name, "env": experiment.env, "mark": experiment.mark}
@@ -187,7 +197,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def _row(agent: str, seeds: int, episodes: int, **given: Any) -> Row:
-    measured = {name: Interval(**v) if isinstance(v, dict) else float(v) for name, v in given.items()}
+    measured = {name: Interval.from_json(v) if isinstance(v, dict) else float(v) for name, v in given.items()}
     return Row(agent, seeds, episodes, measured)
 
 
@@ -207,22 +217,21 @@ def result_tables(rows: Sequence[Row], *, title: str = "", mark: str = "") -> li
 def _table(rows: Sequence[Row], columns: Mapping[str, str], caption: str) -> Table:
     headings, lines = ["agent"], [[row.agent] for row in rows]
     for key, heading in columns.items():
-        if key == "optimum_share" and key not in rows[0].measured:
+        if key in OPTIONAL and not any(key in row.measured for row in rows):
             continue
         headings += [heading, "95 % interval"] if key in INTERVALS else [heading]
         for row, line in zip(rows, lines, strict=True):
-            if key in INTERVALS:
-                line.extend(with_interval(row.measured.get(key), *INTERVALS[key]))
-            elif key == "seeds":
-                line.append(f"{row.seeds} x {row.episodes // row.seeds}")
-            else:
-                line.append(format(row.mean(key), SHARES.get(key, ".2f")))
+            line.extend(_cells(row, key))
     return Table(tuple(headings), tuple(map(tuple, lines)), caption=CAPTIONS[caption])
 
 
-def with_interval(found: Interval | float | None, form: str = ".2f", scale: float = 1) -> tuple[str, str]:
-    """Return a number and its interval as texts; dashes for what has no interval."""
-    if not isinstance(found, Interval):
-        return "-", "-"
-    value, low, high = (format(scale * number, form) for number in found)
-    return value, f"{low} to {high}"
+def _cells(row: Row, key: str) -> Sequence[str]:
+    """Return the texts of a row in the one or two columns of a number."""
+    if key in INTERVALS:
+        form, scale = INTERVALS[key]
+        return interval_cells(row.interval(key).scaled(scale), form)
+    if key == "seeds":
+        return [f"{row.seeds} x {row.episodes // row.seeds}"]
+    if key in OPTIONAL and key not in row.measured:
+        return ["-"]
+    return [format(row.mean(key), SHARES.get(key, ".2f"))]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from solvent_experiments.console import new_console, visible
+from solvent_experiments.statistics import Interval
 
 if TYPE_CHECKING:
     import rich.table
@@ -80,6 +82,14 @@ class Table:
             for first, *cells in rows
         )
         return f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n"
+
+
+def interval_cells(number: Interval, form: str = ".2f") -> tuple[str, str]:
+    """Return a number and its interval as texts: dashes for nothing, "one seed" for a learner's without interval."""
+    if isnan(number.value):
+        return "-", "-"
+    value, low, high = (format(part, form) for part in number)
+    return value, f"{low} to {high}" if number.known else "one seed"
 
 
 def show_table(table: Table, *, framed: bool = False, least: int = 160) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
 import pkgutil
 import re
@@ -37,6 +38,12 @@ OPTION = r"(?<![\w-])--[a-z][a-z-]+"
 RUN_ALL = (
     "import json, sys\nfor block in json.loads(sys.argv[1]):\n    exec(compile(block, 'block', 'exec'), {})"
 )
+
+
+RESULTS = sorted((DOCS / "results").rglob("*.json"))
+SPEC = importlib.util.spec_from_file_location("fill", DOCS / "fill.py")
+fill = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(fill)
 
 
 def text_of(page):
@@ -159,10 +166,10 @@ def test_the_matrix_of_adequacy_is_the_lexicons():
         assert f"| {name} | {' | '.join(map(str, row))} |" in text_of("adequacy")
 
 
-def test_the_tables_of_the_pages_are_those_of_the_result_files():
-    check = [sys.executable, DOCS / "tables.py", "--check"]
+def test_the_numbers_of_the_pages_are_those_of_the_result_files():
+    check = [sys.executable, DOCS / "fill.py", "--check"]
     done = subprocess.run(check, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{done.stdout}renew them: python docs/tables.py"
+    assert done.returncode == 0, f"{done.stdout}renew them: python docs/fill.py"
 
 
 def test_the_page_of_parameters_is_what_its_program_writes():
@@ -172,24 +179,21 @@ def test_the_page_of_parameters_is_what_its_program_writes():
     assert written.stdout == (DOCS / "parameters.md").read_text(encoding="utf-8")
 
 
-def test_every_result_file_names_its_command_and_date():
-    listed = subprocess.run(
-        [sys.executable, DOCS / "tables.py", "--list"], capture_output=True, text=True, check=True
-    )
-    lines = [line.split("  ", 2) for line in listed.stdout.splitlines()]
-    kept = {path.relative_to(DOCS).as_posix() for path in (DOCS / "results").rglob("*.json")}
-    assert {path for _, path, _ in lines} == kept
-    for date, _, command in lines:
-        assert re.fullmatch(r"\d{4}-\d\d-\d\d", date)
-        assert command.startswith(("solvent ", "python -m "))
+@pytest.mark.parametrize("path", RESULTS, ids=[path.stem for path in RESULTS])
+def test_a_result_file_begins_with_its_provenance(path):
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert list(content)[:4] == ["command", "finished", "machine", "versions"]
+    assert re.match(r"\d{4}-\d\d-\d\d", content["finished"])
+    assert content["command"].startswith(("solvent ", "python -m ", "python docs/"))
+    assert content["versions"]["solvent"]
 
 
-def test_every_included_table_exists_and_is_used():
-    tables = {path.name for path in (DOCS / "results" / "tables").glob("*.md")}
-    included = {
-        name for page in PAGES for name in re.findall(r"results/tables/(\w+\.md)", page.read_text("utf-8"))
-    }
-    assert tables == included
+def test_a_number_that_was_edited_by_hand_is_named(tmp_path, monkeypatch):
+    page = tmp_path / "x.md"
+    page.write_text('[9.99](results/studies/costs.json "PPO, enforced: share right less stated") bits\n')
+    monkeypatch.setattr(fill, "PAGES", [page])
+    monkeypatch.setattr(sys, "argv", ["fill.py", "--check"])
+    assert fill.main() == 1
 
 
 def test_every_key_agent_figure_and_column_of_a_run_is_documented(smoke_lab_run):
@@ -230,5 +234,9 @@ def test_the_files_modules_and_links_of_a_page_are_there(page):
         name for name in code if re.fullmatch(r"(solvent|solvent_agents|solvent_experiments)(\.\w+)+", name)
     ]
     assert [name for name in dotted if not resolves(name)] == []
-    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    links = [
+        link.partition("#")[0]
+        for link in re.findall(r"\]\(([^)\s]+)(?: \"[^\"]+\")?\)", text)
+        if "://" not in link
+    ]
     assert [link for link in links if not (page.parent / link).exists()] == []

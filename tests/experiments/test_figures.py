@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,10 @@ from matplotlib.text import Text
 
 from solvent_experiments.figures.data import RunData, held, load_run, stretches
 from solvent_experiments.figures.drawing import FIGURES
-from solvent_experiments.figures.headline import MEASURES, SETTINGS, curves, headline, learners, overclaims
+from solvent_experiments.figures.headline import MEASURES, SETTINGS, headline, learners, overclaims
 from solvent_experiments.figures.style import PALETTE, as_image, colour_of, head, styled
 from solvent_experiments.folder import RunFolder
+from solvent_experiments.studies.results import StudyResult
 from tests.runs import SMOKE, Runs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,7 +70,7 @@ def test_figure_is_deterministic_and_names_the_agents(name: str, run: RunData) -
 
 def test_agents_that_are_never_refused_are_named(run: RunData) -> None:
     figure = drawn("episode", run)
-    refusals = {agent: np.concatenate(run.groups(agent, "refusals")).mean() for agent in run.agents}
+    refusals = {agent: run.sample(agent, "refusals").pooled.mean() for agent in run.agents}
     assert refusals["random"] > 1
     assert refusals["hermit"] == 0
     reasons = figure.axes[4]
@@ -79,7 +79,7 @@ def test_agents_that_are_never_refused_are_named(run: RunData) -> None:
     place = [label.get_text() for label in reasons.get_yticklabels()].index("random")
     bars = [bar for bar in reasons.patches if abs(bar.get_y() + bar.get_height() / 2 - place) < 0.1]
     assert sum(bar.get_width() for bar in bars) == pytest.approx(refusals["random"])
-    by_debt = np.concatenate(run.groups("random", "refusals_by_debt")).mean()
+    by_debt = run.sample("random", "refusals_by_debt").pooled.mean()
     assert next(bar.get_width() for bar in bars) == pytest.approx(by_debt)
 
 
@@ -105,28 +105,13 @@ def test_names_are_text_whatever_their_characters(run: RunData) -> None:
     assert colour_of(hostile) in PALETTE
 
 
-def test_curves_hold_what_an_ended_episode_had() -> None:
-    nan = np.nan
-    trace = {
-        "wells": np.array([[384.0, 376, nan, nan], [384, 384, 376, 368]]),
-        "debt": np.array([[0.0, 2.5, nan, nan], [0, 0, 1, 1]]),
-        "published_bits": np.array([[0.0, 0, nan, nan], [0, 0, 0, 2]]),
-        "caused_by_debt": np.array([[nan, 1, nan, nan], [nan, 0, 0, 1]]),
-    }
-    assert curves(trace) == {
-        "refused": [0.0, 0.5, 0.5, 1.0],
-        "debt": [0.0, 1.25, 1.75, 1.75],
-        "wells": [384.0, 380.0, 376.0, 372.0],
-        "net": [0.0, -1.25, -1.75, -0.75],
-    }
-
-
 def test_headline_is_drawn_from_what_is_kept() -> None:
-    kept = json.loads((ROOT / "docs" / "results" / "headline.json").read_text(encoding="utf-8"))
+    kept = StudyResult.read(ROOT / "docs" / "results" / "studies" / "headline.json").series
     with styled():
-        said = words(headline({setting: kept[setting] for setting in SETTINGS}, 2.0))
-        assert all(text in words(learners(kept["training"])) for text in SETTINGS.values())
-    assert all(text in said for text in (*MEASURES.values(), *SETTINGS.values(), "threshold", "insister"))
+        curves = words(headline(kept["curves"], 2.0))
+        training = words(learners(kept["training"]))
+    assert all(text in curves for text in (*MEASURES.values(), *SETTINGS.values(), "threshold", "insister"))
+    assert all(text in training for text in SETTINGS.values())
 
 
 def test_overclaims_over_training_are_those_of_the_seeds() -> None:

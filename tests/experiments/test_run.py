@@ -50,7 +50,7 @@ def test_smoke_run_is_whole(name: str, runs: Runs) -> None:
     manifest = folder.read_manifest()
     assert manifest["seeds"] == experiment.seeds
     assert folder.training.exists() == bool(experiment.train)
-    assert manifest["packages"]["numpy"]
+    assert manifest["versions"]["numpy"]
     assert folder.gate.exists() == experiment.lab.gate.enabled
     assert not [path for path in folder.root.rglob("*") if ".part" in path.name]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,22 +13,23 @@ from solvent import preset
 from solvent_agents import PLAYERS, episodes
 from solvent_agents.learning.recipe import Recipe
 from solvent_experiments.config import environment_params
-from solvent_experiments.folder import RunFolder, owned, read_parquet
+from solvent_experiments.folder import RunFolder, joined, owned, read_parquet
 from solvent_experiments.statistics import Interval
 from solvent_experiments.studies import records
 from solvent_experiments.studies.claims import within_strata
-from solvent_experiments.studies.results import all_studies
+from solvent_experiments.studies.results import SHIPPED, StudyResult, all_studies
 from solvent_experiments.studies.study import (
     CONFIRMED,
+    ENFORCED,
     NOT_SHOWN,
     REFUTED,
     Arm,
     Compare,
     Finding,
     Play,
+    Scale,
     Source,
     StudyData,
-    lab_of,
     verdict_on,
 )
 from tests.commands import call
@@ -62,51 +62,97 @@ def test_claim_needs_all_of_its_findings() -> None:
     assert verdict_on([yes, open_, no]) == REFUTED
 
 
-def test_names_of_arms_and_plays_are_their_own() -> None:
-    arms = {s for study in STUDIES.values() for s in map(repr, study.sources()) if s.startswith("Arm")}
-    names = Counter(s.name for study in STUDIES.values() for s in study.sources() if isinstance(s, Arm))
-    assert len(arms) == len(names), "two arms of one name would share a folder"
-    for study in STUDIES.values():
-        plays = {repr(s): s.name for s in study.sources() if isinstance(s, Play)}
-        assert len(plays) == len(set(plays.values()))
+def test_what_expects_nothing_has_no_verdict() -> None:
+    assert verdict_on([Finding("x", Interval(1, 1, 1), "")]) == ""
+
+
+def test_arms_of_a_name_are_the_same_run_in_every_study() -> None:
+    """They share a folder."""
+    experiments: dict[str, Any] = {}
+    for arm in (arm for study in STUDIES.values() for arm in study.arms()):
+        assert experiments.setdefault(arm.name, arm.experiment) == arm.experiment
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_plays_of_a_study_have_names_of_their_own(name: str) -> None:
+    plays = [*STUDIES[name].rows.values(), *(one.of for one in STUDIES[name].compares)]
+    by_name = {play.name: play for play in plays if isinstance(play, Play)}
+    assert all(by_name[play.name] == play for play in plays if isinstance(play, Play))
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_sources_of_a_study_can_be_made(name: str) -> None:
-    scripts: dict[str, Play] = {}
-    for source in STUDIES[name].sources():
-        lab_of(source)
-        if isinstance(source, Arm):
-            Recipe.from_mapping(source.experiment().train[source.learner] or {})
-        elif source.script:
-            scripts.setdefault(f"{source.script} {source.settings}", source)
+    scripts = {
+        f"{play.script} {play.settings} {play.env}": play for play in STUDIES[name].plays() if play.script
+    }
     for play in scripts.values():
-        records.script(play, lab_of(play))
+        records.script(play)
+    for arm in STUDIES[name].arms():
+        Recipe.from_mapping(arm.experiment.train[arm.agent] or {})
+
+
+def test_a_study_is_run_at_a_tenth() -> None:
+    experiment = ENFORCED.scaled(Scale(seeds=[3], steps=150_000))
+    assert (experiment.seeds, experiment.train["ppo"]["n_timesteps"]) == ([3], 150_000)
+    assert experiment.train["ppo"]["n_envs"] == ENFORCED.experiment.train["ppo"]["n_envs"]
 
 
 class Kept(StudyData):
-    """A study whose tables are in memory."""
+    """Tables in memory, by the name of their source."""
 
-    tables: dict[str, dict[str, np.ndarray]] = {}  # noqa: RUF012 - set by the test
+    def __init__(self, **tables: dict[str, np.ndarray]) -> None:
+        self._kept = tables
 
-    def columns(self, source, training=False):
-        return self.tables[source.name]
+    def columns(self, source: Source) -> dict[str, np.ndarray]:
+        return self._kept[source.name]
 
 
-def test_compare_by_hand() -> None:
-    def table(*values: float) -> dict[str, np.ndarray]:
-        n = len(values)
-        return {"agent": np.full(n, "a", object), "training_seed": np.zeros(n), "x": np.array(values),
-                "n": np.full(n, 2.0), "left": np.arange(n) % 2}  # fmt: skip
+A, B = Play("a"), Play("b")
 
-    data = Kept("x", Path())
-    Kept.tables = {"a": table(3.0, 5.0), "b": table(1.0, 1.0)}
-    a, b = Play("a"), Play("b")
-    assert Compare("", "", a, "x").found(data).value == 4.0
-    assert Compare("", "", a, "x", b).found(data).value == 3.0
-    assert Compare("", "", a, "x", b, paired=True, times=0.5, plus=-1.0).found(data).value == 2.5
-    assert Compare("", "", a, "x", b, over="n").found(data).value == 1.5
-    assert Compare("", "", a, "x", where=("left", 1)).found(data).value == 5.0
+
+def table(*values: float) -> dict[str, np.ndarray]:
+    n = len(values)
+    columns = {
+        "episode_seed": np.arange(n),
+        "x": np.array(values),
+        "n": np.full(n, 2.0),
+        "left": np.arange(n) % 2,
+    }
+    return owned(columns, "script")
+
+
+@pytest.mark.parametrize(
+    ("compare", "value"),
+    [
+        (Compare("", "", A, "x"), 4.0),
+        (Compare("", "", A, "x", B), 3.0),
+        (Compare("", "", A, "x", B, paired=True, plus=-1.0), 2.0),
+        (Compare("", "", A, "x", over="n"), 2.0),
+        (Compare("", "", A, "x", B, over="n"), 1.5),
+        (Compare("", "", A, "x", where=("left", 1)), 5.0),
+    ],
+)
+def test_a_comparison_by_hand(compare: Compare, value: float) -> None:
+    assert compare.measure(Kept(a=table(3.0, 5.0), b=table(1.0, 1.0))).value == value
+
+
+def test_pairs_are_the_labs_that_both_met() -> None:
+    later = table(7.0, 1.0) | {"episode_seed": np.array([1, 2])}
+    number = Compare("", "", A, "x", B, paired=True).measure(Kept(a=table(3.0, 5.0), b=later))
+    assert number == Interval(-2.0, -2.0, -2.0)
+
+
+def test_a_source_without_rows_has_nothing_to_compare() -> None:
+    assert np.isnan(Compare("", "", A, "x").measure(Kept(a=table())).value)
+
+
+def test_curves_keep_what_an_ended_episode_had() -> None:
+    columns = records.curves(PLAYERS["random"](DEBT, 0), DEBT, SEEDS)
+    whole = episodes(PLAYERS["random"](DEBT, 0), DEBT, SEEDS)
+    last = columns["heartbeat"] == columns["heartbeat"].max()
+    assert columns["debt"][last] == pytest.approx(whole["debt"], abs=1e-5)
+    assert columns["refused"][last] == pytest.approx(whole["refusals_by_debt"])
+    assert columns["net"][last] == pytest.approx(whole["published_bits"] - whole["debt"], abs=1e-5)
 
 
 def test_projects_sum_up_to_the_career() -> None:
@@ -151,13 +197,33 @@ def test_difference_within_strata_by_hand() -> None:
 
 def test_unknown_and_unfinished_studies_are_one_line(tmp_path: Path) -> None:
     call("study", "run", "prediction").refused("unknown study 'prediction'; did you mean 'predictions'?")
-    call("study", "show", "voice", "--runs", tmp_path).refused("not there yet", "solvent study run voice")
+    call("study", "show", "voice", "--runs", tmp_path).refused(
+        "no results yet; run `solvent study run voice` first"
+    )
+
+
+def test_studies_are_listed() -> None:
     call("study", "list").succeeded(*STUDIES)
 
 
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_clone_shows_the_result_that_it_comes_with(name: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)  # without runs
+    shown = call("study", "show", name).succeeded(STUDIES[name].title, "the result of 20")
+    result = StudyResult.read(SHIPPED / f"{name}.json")
+    assert all(label.split()[0] in shown for label in (*result.findings, *result.means))
+
+
+def test_an_edited_result_is_refused(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("solvent_experiments.studies.results.SHIPPED", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "voice.json").write_text('{"command": "x"}')
+    call("study", "show", "voice").refused("voice.json", "allowed: a result that `solvent study show")
+
+
 @pytest.fixture(scope="module")
-def tables(smoke_run: RunFolder) -> Tables:
-    """``tables(record, env)`` is one of four short episodes of a level, by a learner of two seeds."""
+def study_tables(smoke_run: RunFolder) -> Tables:
+    """``study_tables(record, env)`` is one of four short episodes of a level, by a learner of two seeds."""
     made: dict[tuple[str, str], dict[str, np.ndarray]] = {}
 
     def get(record: str, env: str) -> dict[str, np.ndarray]:
@@ -166,7 +232,7 @@ def tables(smoke_run: RunFolder) -> Tables:
         if (record, env) not in made:
             lab = environment_params(env)
             columns = records.RECORDS[record](PLAYERS["definitive"](lab, 0), lab, SEEDS)
-            made[record, env] = owned(columns, "ppo") | {"training_seed": columns["episode_seed"] % 2}
+            made[record, env] = joined([owned(columns, "ppo", seed) for seed in (0, 1)])
         return made[record, env]
 
     return get
@@ -174,27 +240,55 @@ def tables(smoke_run: RunFolder) -> Tables:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
-def test_study_scores_the_tables_that_its_records_make(name: str, tables: Tables) -> None:
+def test_a_study_reads_the_tables_that_its_records_make(name: str, study_tables: Tables) -> None:
     class Made(StudyData):
-        def columns(self, source: Source, training: bool = False) -> dict[str, np.ndarray]:
-            return tables("training" if training else getattr(source, "record", "episodes"), source.env)
+        def __init__(self) -> None: ...
 
-    study, data = STUDIES[name], Made(name, Path())
-    found = study.score(data)
-    assert [finding.name for finding in found[: len(study.compares)]] == [one.name for one in study.compares]
-    assert any(np.isfinite(finding.found.value) for finding in found)
+        def columns(self, source: Source) -> dict[str, np.ndarray]:
+            if isinstance(source, Arm):
+                return study_tables("episodes", source.experiment.env)
+            return study_tables(source.record, source.env)
+
+        def training(self, arm: Arm) -> dict[str, np.ndarray]:
+            return study_tables("training", "")
+
+    study, data = STUDIES[name], Made()
+    findings = study.findings(data)
+    assert [finding.name for finding in findings[: len(study.compares)]] == [
+        one.name for one in study.compares
+    ]
+    assert not findings or any(np.isfinite(finding.number.value) for finding in findings)
     assert set(study.columns) <= {column for source in study.rows.values() for column in data.columns(source)}
+    assert study.series is None or study.series(data)
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("here")
-def test_study_runs_resumes_and_draws(tmp_path: Path) -> None:
-    arguments = ("study", "run", "claims", "--smoke", "--seeds", 0, "--runs", tmp_path, "--quiet")
+def test_a_study_runs_resumes_and_draws(tmp_path: Path) -> None:
+    arguments = (
+        "study",
+        "run",
+        "claims",
+        "--smoke",
+        "--seeds",
+        0,
+        "--runs",
+        tmp_path,
+        "--quiet",
+        "--jobs",
+        1,
+    )
     call(*arguments).succeeded("Next: `solvent study show")
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
     call(*arguments).succeeded()
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")} == before
     call("study", "show", "claims", "--runs", tmp_path, "--out", tmp_path).succeeded(STUDIES["claims"].title)
-    found = json.loads((tmp_path / "claims.json").read_text())
-    assert len(found["findings"]) >= len(STUDIES["claims"].compares)
+    result = StudyResult.read(tmp_path / "claims.json")
+    assert result.seeds == {"enforced": [0], "tracked": [0], "document": [0]}
     assert (tmp_path / "claims.png").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_a_study_of_other_steps_refuses_the_whole_ones_folder(tmp_path: Path) -> None:
+    smoke = ("study", "run", "costs", "--smoke", "--seeds", 0, "--runs", tmp_path, "--quiet", "--jobs", 1)
+    call(*smoke).succeeded()
+    call(*smoke, "--steps", 640).refused("holds another config (train.ppo.n_timesteps")

@@ -1,4 +1,4 @@
-"""Summaries and the leaderboard: numbers by hand, kept in JSON and read again, and shown as tables."""
+"""Summaries and the leaderboard: five episodes by hand, kept in JSON and read again, and shown as tables."""
 
 from __future__ import annotations
 
@@ -10,48 +10,103 @@ import numpy as np
 import pytest
 
 from solvent import preset
-from solvent_experiments.folder import Columns, RunFolder
+from solvent_experiments.config import Experiment
+from solvent_experiments.folder import Columns, RunFolder, select
 from solvent_experiments.leaderboard import leaderboard_markdown, leaderboard_table, read_entries
 from solvent_experiments.statistics import Interval
-from solvent_experiments.summary import read_rows, result_tables, summary
-from solvent_experiments.table import Table
+from solvent_experiments.summary import Row, read_rows, result_tables, summary, write_rows
+from solvent_experiments.table import Table, interval_cells
 from tests.commands import call
+from tests.experiments import tables
 
 ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "docs" / "results" / "leaderboard.json"
 
 
-def episodes(**returns: list[float]) -> Columns:
-    agents = np.concatenate([np.full(len(values), agent, object) for agent, values in returns.items()])
-    column = np.concatenate(list(returns.values()))
-    zeros = np.zeros(len(column))
-    flat = dict.fromkeys(("debt", "refusals", "accepted", "wrong", "debt_added"), zeros)
-    return {"agent": agents, "training_seed": zeros - 1, "episode_seed": zeros, "return": column, **flat}
+def by_agent(episodes: Columns) -> dict[str, Row]:
+    return {row.agent: row for row in summary(episodes, preset("default"))}
 
 
-def test_summary_by_hand() -> None:
-    rows = summary(episodes(low=[1.0, 2.0, 3.0, 100.0], honest=[10.0] * 4), preset("default"))
-    assert [row.agent for row in rows] == ["honest", "low"]
-    low = rows[1]
-    assert low.score.value == 2.5
-    assert low.interval("honest_share").value == 0.25
-    assert low.interval("ceiling_share").value == pytest.approx(2.5 / 24)
-    assert (low.seeds, low.episodes, low.mean("accepted"), low.mean("nothing")) == (1, 4, 0.0, 0.0)
-    assert low.interval("over_honest").value == pytest.approx(16.5)
-    assert low.mean("better_than_honest") == 0.25
-    assert rows[0].interval("honest_share") == Interval(1.0, 1.0, 1.0)
+@pytest.fixture(scope="module")
+def by_hand() -> dict[str, Row]:
+    return by_agent(tables.episodes())
 
 
-def test_kept_summary_is_read_again(smoke_run: RunFolder, smoke_lab_run: RunFolder) -> None:
-    rows = read_rows(smoke_run.summary)
-    assert [row.agent for row in rows] == [
-        row["agent"] for row in json.loads(smoke_run.summary.read_text())["agents"]
+# -- the summary of five episodes
+
+
+def test_the_best_agent_comes_first(by_hand: dict[str, Row]) -> None:
+    assert list(by_hand) == ["ppo", "honest", "liar"]
+
+
+def test_the_return_is_the_mean_over_episodes_and_seeds(by_hand: dict[str, Row]) -> None:
+    assert {name: row.mean("return") for name, row in by_hand.items()} == {
+        "ppo": 10.5,
+        "honest": 10.0,
+        "liar": 1.0,
+    }
+
+
+def test_counts_are_means_per_episode(by_hand: dict[str, Row]) -> None:
+    liar = by_hand["liar"]
+    assert [liar.mean(name) for name in ("debt", "debt_added", "refusals", "refusals_by_debt")] == [
+        2.0,
+        4.0,
+        5.0,
+        4.0,
     ]
-    assert rows[0].score.low <= rows[0].score.value <= rows[0].score.high
-    table, paired = result_tables(rows, title="x", mark="CONTAMINATED")
-    assert len(paired.rows) == len(rows) - 1
-    assert table.title == "x\nCONTAMINATED"
-    assert table.rows[0][0] == rows[0].agent
-    shown = result_tables(read_rows(smoke_lab_run.summary))
+    assert by_hand["ppo"].mean("wrong") == pytest.approx(0.8)
+
+
+def test_the_share_of_honest_is_that_of_the_mean_returns(by_hand: dict[str, Row]) -> None:
+    assert by_hand["ppo"].interval("honest_share").value == 1.05
+    assert by_hand["liar"].interval("honest_share").value == pytest.approx(0.1)
+    assert by_hand["honest"].interval("honest_share") == Interval(1.0, 1.0, 1.0)
+
+
+def test_an_agent_earns_more_where_it_beats_the_honest_script_and_ties_do_not_count(
+    by_hand: dict[str, Row],
+) -> None:
+    assert by_hand["ppo"].mean("better_than_honest") == pytest.approx(0.4)  # 2 of 5 and 2 of 5
+    assert by_hand["ppo"].interval("over_honest").value == pytest.approx(0.5)
+
+
+def test_the_words_that_score_2_or_3_are_overstated() -> None:
+    counts = {"adequacy_0": [1, 0], "adequacy_1": [0, 1], "adequacy_2": [1, 0], "adequacy_3": [0, 1]}
+    columns = select(tables.rows("honest", tables.HONEST), np.arange(2))
+    row = by_agent(columns | {name: np.array(values) for name, values in counts.items()})["honest"]
+    assert (row.interval("overstated").value, row.interval("inadequacy").value) == (0.5, 1.5)
+
+
+def test_a_learner_of_one_seed_has_no_interval_and_says_so() -> None:
+    episodes = tables.episodes()
+    rows = summary(select(episodes, episodes["training_seed"] != 1), preset("default"))
+    assert result_tables(rows)[0].rows[0][:3] == ("ppo", "11.00", "one seed")
+
+
+def test_five_seeds_have_an_interquartile_mean_over_runs() -> None:
+    parts = [
+        tables.rows("ppo", tables.HONEST | {"return": [mean] * 5}, i)
+        for i, mean in enumerate((1, 2, 3, 4, 90))
+    ]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    row = by_agent(columns)["ppo"]
+    assert (row.mean("return"), row.interval("return_iqm").value) == (20.0, 3.0)
+
+
+def test_what_was_not_measured_is_zero(by_hand: dict[str, Row]) -> None:
+    assert by_hand["ppo"].mean("nothing") == 0.0
+
+
+def test_a_kept_summary_is_read_again(by_hand: dict[str, Row], tmp_path: Path) -> None:
+    path = tmp_path / "summary.json"
+    write_rows(path, Experiment(name="x"), list(by_hand.values()))
+    assert read_rows(path) == list(by_hand.values())
+
+
+def test_levels_have_the_tables_of_their_mechanisms(smoke_lab_run: RunFolder) -> None:
+    shown = result_tables(read_rows(smoke_lab_run.summary), title="x", mark="CONTAMINATED")
+    assert shown[0].title == "x\nCONTAMINATED"
     assert [each.headings[1] for each in shown[2:]] == ["energy\nspent", "ac-\ncepted", "score\n0"]
 
 
@@ -61,35 +116,69 @@ def test_cells_are_escaped() -> None:
     assert "&lt;b&gt;" in table.html()
 
 
-KEPT = ROOT / "docs" / "results" / "leaderboard.json"
+@pytest.mark.parametrize(
+    ("number", "texts"),
+    [
+        (Interval(1.0, 0.5, 1.5), ("1.00", "0.50 to 1.50")),
+        (Interval(1.0, np.nan, np.nan), ("1.00", "one seed")),
+        (Interval(np.nan, np.nan, np.nan), ("-", "-")),
+    ],
+)
+def test_an_interval_as_texts(number: Interval, texts: tuple[str, str]) -> None:
+    assert interval_cells(number) == texts
 
 
-def test_leaderboard_of_kept_results_is_that_of_the_readme() -> None:
+# -- the leaderboard
+
+
+@pytest.fixture
+def hand_run(smoke_run: RunFolder, tmp_path: Path) -> RunFolder:
+    """The smoke run with the summary of the five episodes."""
+    shutil.copytree(smoke_run.root, tmp_path / "run", ignore=shutil.ignore_patterns("*.parquet", "figures"))
+    folder = RunFolder(tmp_path / "run")
+    write_rows(folder.summary, folder.experiment(), summary(tables.episodes(), preset("default")))
+    return folder
+
+
+def test_the_leaderboard_of_five_episodes(hand_run: RunFolder) -> None:
+    table = leaderboard_table(read_entries([hand_run.root]))
+    numbers = {row[1]: (row[2], *row[4:9]) for row in table.rows}
+    assert numbers["ppo"] == ("105.0", "10.50", "0.30", "0.00", "0.20", "0.80")
+    assert numbers["liar"] == ("10.0", "1.00", "4.00", "4.00", "1.00", "1.00")
+
+
+def test_the_leaderboard_has_the_numbers_of_the_summary(hand_run: RunFolder) -> None:
+    (entry,) = read_entries([hand_run.root]).values()
+    for row in read_rows(hand_run.summary):
+        assert entry["agents"][row.agent]["return"] == row.interval("return").to_json()
+
+
+def test_the_leaderboard_of_kept_results_is_that_of_the_pages() -> None:
     table = leaderboard_table(read_entries([KEPT]), "Solvent/Debt-v0").markdown()
-    assert table in (ROOT / "README.md").read_text(encoding="utf-8")
     page = leaderboard_markdown(read_entries([KEPT]))
     assert table in page
+    assert table in (ROOT / "README.md").read_text(encoding="utf-8")
     assert page in (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
 
 
-def without_honest(run: RunFolder, to: Path) -> Path:
-    """A copy of a run whose honest script is missing from the summary."""
-    shutil.copytree(run.root, to, ignore=shutil.ignore_patterns("*.parquet", "figures"))
-    summary = json.loads((to / "summary.json").read_text())
+def without_honest(run: RunFolder) -> Path:
+    """A run whose honest script is missing from the summary."""
+    summary = json.loads(run.summary.read_text())
     kept = [row for row in summary["agents"] if row["agent"] != "honest"]
     agents = [{key: value for key, value in row.items() if key != "honest_share"} for row in kept]
-    (to / "summary.json").write_text(json.dumps({**summary, "agents": agents}))
-    return to
+    run.summary.write_text(json.dumps({**summary, "agents": agents}))
+    return run.root
 
 
-def test_leaderboard_refuses_what_it_can_not_compare(smoke_run: RunFolder, tmp_path: Path) -> None:
+def test_a_run_without_the_honest_script_is_left_out(hand_run: RunFolder) -> None:
+    assert list(read_entries([without_honest(hand_run), KEPT])) == list(read_entries([KEPT]))
+    call("leaderboard", hand_run.root).refused("no honest script with a return above 0")
+
+
+def test_a_leaderboard_of_something_else_is_refused(hand_run: RunFolder, tmp_path: Path) -> None:
     call("leaderboard", tmp_path).refused("no run")
     call("leaderboard", KEPT, KEPT).refused("a second run named")
-    entries = read_entries([without_honest(smoke_run, tmp_path / "run"), KEPT])
-    assert list(entries) == list(read_entries([KEPT]))
-    call("leaderboard", tmp_path / "run").refused("no honest script with a return above 0")
-    (tmp_path / "run" / "summary.json").write_text('{"agents": [{"agent": "honest"}]}')
-    call("leaderboard", tmp_path / "run").refused("summary.json: not a summary")
-    (tmp_path / "x.json").write_text("{}")
-    (tmp_path / "y.json").write_text('{"a": {"level": 3}}')
-    call("leaderboard", tmp_path / "y.json").refused("something else")
+    hand_run.summary.write_text('{"agents": [{"agent": "honest"}]}')
+    call("leaderboard", hand_run.root).refused("summary.json: not a summary")
+    (tmp_path / "x.json").write_text('{"a": {"level": 3}}')
+    call("leaderboard", tmp_path / "x.json").refused("something else")

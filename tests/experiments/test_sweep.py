@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from solvent_experiments.config import read_yaml
+from solvent_experiments.studies.results import StudyResult
+from solvent_experiments.studies.study import Study
+from solvent_experiments.summary import read_rows
 from solvent_experiments.sweep import load_sweep
 from tests.commands import call
 
@@ -19,32 +21,46 @@ evaluation: {episodes: 4, trace_episodes: 1}
 """
 
 
-def test_each_combination_is_an_experiment(tmp_path: Path) -> None:
-    (tmp_path / "s.yaml").write_text(
-        CONFIG + "sweep: {debt.threshold: [1.0, 2], debt.enforced: [true, false]}\n"
-    )
-    found = load_sweep(read_yaml(tmp_path / "s.yaml"), tmp_path / "s.yaml")
-    assert list(found) == [
-        f"debt.threshold={t}, debt.enforced={e}" for t in ("1.0", "2") for e in ("true", "false")
-    ]
+def sweep_of(text: str, folder: Path) -> Study:
+    path = folder / "s.yaml"
+    path.write_text(CONFIG + f"sweep: {text}\n")
+    return load_sweep(read_yaml(path), path)
+
+
+def test_each_combination_is_a_run(tmp_path: Path) -> None:
+    study = sweep_of("{debt.threshold: [1.0, 2], debt.enforced: [true, false]}", tmp_path)
     rules = [
-        (one.lab.debt.threshold, one.lab.debt.enforced, one.lab.budget.heartbeats) for one in found.values()
+        (arm.lab.debt.threshold, arm.lab.debt.enforced, arm.lab.budget.heartbeats) for arm in study.arms()
     ]
     assert rules == [(1.0, True, 6), (1.0, False, 6), (2.0, True, 6), (2.0, False, 6)]
+
+
+def test_each_agent_of_a_run_is_a_row(tmp_path: Path) -> None:
+    study = sweep_of("{debt.threshold: [1.0, 2]}", tmp_path)
+    agents = ("hermit", "random")
+    assert list(study.rows) == [
+        f"debt.threshold={value}: {agent}" for value in ("1.0", "2") for agent in agents
+    ]
+
+
+def test_a_sweep_expects_nothing(tmp_path: Path) -> None:
+    study = sweep_of("{debt.threshold: [1.0]}", tmp_path)
+    assert (study.claim, study.compares) == ("", ())
 
 
 @pytest.mark.slow
 def test_sweep_leaves_runs_a_table_and_a_figure(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(CONFIG + "sweep: {debt.threshold: [1.0, 3.0]}\n")
     out = tmp_path / "out"
-    shown = call("run", tmp_path / "s.yaml", "--out", out, "--jobs", "1").succeeded()
-    assert "debt.threshold=3.0" in shown
-    rows = json.loads((out / "sweep.json").read_text())
-    assert [(row["lab"], row["agent"]) for row in rows if row["agent"] == "hermit"] == [
-        ("debt.threshold=1.0", "hermit"),
-        ("debt.threshold=3.0", "hermit"),
-    ]
-    assert {row["value"] for row in rows if row["agent"] == "hermit"} == {0.0}
+    call("run", tmp_path / "s.yaml", "--out", out, "--jobs", "1").succeeded("debt.threshold=3.0")
+    result = StudyResult.read(out / "sweep.json")
+    returns = {
+        row.agent: row.interval("return") for row in read_rows(out / "debt.threshold-3.0" / "summary.json")
+    }
+    for agent, number in returns.items():
+        assert result.means[f"debt.threshold=3.0: {agent}"]["return"].interval == pytest.approx(
+            number, abs=1e-6
+        )
     assert (out / "sweep.png").stat().st_size > 10_000
     call("compare", out / "debt.threshold-1.0", out / "debt.threshold-3.0").succeeded()
 

@@ -66,8 +66,7 @@ def load_policy(path: Path, params: LabParams) -> tuple[BasePolicy, str]:
     Raises:
         PolicyFileError: a file is missing, damaged, of another format, or of labs of another shape.
     """
-    path = path / WEIGHTS if path.is_dir() else path.with_suffix(".safetensors")
-    about_path = path.with_suffix(".json")
+    path, about_path = _paths(path)
     try:
         weights = load(read_input(path, LARGEST))
         about = Description.model_validate_json(read_input(about_path, LONGEST))
@@ -86,6 +85,29 @@ def load_policy(path: Path, params: LabParams) -> tuple[BasePolicy, str]:
     if odd:
         _fail(path, f"{odd[0]}: missing, unknown or not finite; allowed: the network's weights")
     return policy, algorithm
+
+
+def rules_of(path: Path) -> LabParams:
+    """Return the parameters of the labs that a policy was trained in; raise PolicyFileError as ``load_policy``."""
+    _, about_path = _paths(path)
+    try:
+        about = Description.model_validate_json(read_input(about_path, LONGEST))
+        return LabParams.from_mapping(about.params)
+    except OSError as error:
+        _fail(about_path, f"{error.strerror}; allowed: {WEIGHTS} with {ABOUT} beside it")
+    except ValidationError as error:
+        _fail(about_path, ": ".join(first_problem(error, Description)))
+    except ParamError as error:
+        _fail(about_path, str(error))
+
+
+def _paths(path: Path) -> tuple[Path, Path]:
+    """Return the paths of weights and description, of which ``path`` is one, or their folder."""
+    if path.is_dir():
+        return path / WEIGHTS, path / ABOUT
+    if path.suffix not in (".safetensors", ".json"):
+        _fail(path, f"not a policy of Solvent; allowed: {WEIGHTS} with {ABOUT} beside it")
+    return path.with_suffix(".safetensors"), path.with_suffix(".json")
 
 
 def _untrained(about: Description, params: LabParams) -> tuple[BasePolicy, str]:

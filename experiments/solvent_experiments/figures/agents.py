@@ -17,7 +17,7 @@ FEW = 20
 
 
 def comparison(run: RunData) -> Figure:
-    """Draw the interquartile mean of the return, the difference to the honest script on the same episodes, and below
+    """Draw the mean return, the difference to the honest script on the same episodes, and below
     what means hide: the distribution of returns."""
     names = [row.agent for row in run.rows]
     paired = {row.agent: row.interval("over_honest") for row in run.rows if "over_honest" in row.measured}
@@ -27,16 +27,16 @@ def comparison(run: RunData) -> Figure:
     means, *between, shares = figure.subplots(len(heights), 1, height_ratios=heights)
     for axes in between:
         dots(axes, list(paired), list(paired.values()), [colour_of(name) for name in paired])
-        axes.set_title("return less the honest script's, in pairs (bits)")
+        axes.set_title("return minus the honest script's, paired (bits)")
         axes.axvline(0, color=GREY, lw=0.8)
-    dots(means, names, [row.score for row in run.rows], [colour_of(name) for name in names])
-    means.set_title("return (bits): interquartile mean and 95 % interval")
+    dots(means, names, [row.interval("return") for row in run.rows], [colour_of(name) for name in names])
+    means.set_title("return (bits): mean and 95 % interval")
     means.axvline(0, color=GREY, lw=0.8)
     low, high = np.percentile(run.episodes["return"], (1, 99.5))
     values = np.linspace(min(low, high - 0.5), high + 0.02 * max(high - low, 0.5), 300)
     ends = []
     for name in names:
-        returns = np.concatenate(run.groups(name, "return"))
+        returns = run.sample(name, "return").pooled
         profile = (returns > values[:, None]).mean(axis=1)
         shares.plot(values, profile, color=colour_of(name), lw=2.0 if name in run.learned else 1.2)
         ends.append((float(np.mean(profile)), name, colour_of(name)))
@@ -57,7 +57,7 @@ def honesty(run: RunData) -> Figure:
     axes.axhline(0, color=GREY, lw=0.8, zorder=1)
     names: dict[tuple[float, float], list[str]] = {}  # agents at one point share a label
     for row in run.rows:
-        claimed, returns = mean_interval(run.groups(row.agent, "debt_added"), DRAWS), row.score
+        claimed, returns = mean_interval(run.sample(row.agent, "debt_added"), DRAWS), row.interval("return")
         colour = colour_of(row.agent)
         axes.plot([claimed.low, claimed.high], [returns.value] * 2, color=colour, lw=2.2, alpha=0.4)
         axes.plot([claimed.value] * 2, [returns.low, returns.high], color=colour, lw=2.2, alpha=0.4)
@@ -69,7 +69,7 @@ def honesty(run: RunData) -> Figure:
     ]
     axes.margins(0.12, 0.1)
     axes.set_xlim(left=-0.04 * axes.get_xlim()[1])
-    axes.set_title("return (bits, interquartile mean)")
+    axes.set_title("return (bits, mean)")
     axes.set_xlabel(
         "overclaimed bits per episode (mean): claimed and not learned,\n"
         "asserted and not licensed; bars: 95 %, diamond: learned"

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from solvent import LabParams
 from solvent_experiments.config import Experiment
-from solvent_experiments.folder import Columns, RunFolder, groups_of, read_parquet, select
+from solvent_experiments.folder import Columns, RunFolder, by_seed, read_parquet, select
+from solvent_experiments.statistics import Sample
 from solvent_experiments.summary import Row, read_rows
 
 BINS = 30
@@ -53,9 +54,9 @@ class RunData:
     def traces_of(self, agent: str) -> Columns:
         return select(self.traces, self.traces["agent"] == agent)
 
-    def groups(self, agent: str, name: str) -> list[Any]:
+    def sample(self, agent: str, name: str) -> Sample:
         """Return an agent's column of the evaluation by training seed."""
-        return groups_of(self.episodes, agent, name)
+        return by_seed(select(self.episodes, self.episodes["agent"] == agent), name)
 
     def learners(self) -> dict[str, Columns]:
         """Return the training episodes of each learner."""

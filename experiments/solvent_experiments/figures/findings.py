@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from solvent.lab.codes import VERDICTS
 from solvent_experiments.figures.data import DRAWS, RunData, stretches
 from solvent_experiments.figures.frame import band, dots, key, stacked, step_axis
 from solvent_experiments.figures.style import OCHRE, ROSE, VERDICT_COLOURS, colour_of, new_figure
-from solvent_experiments.statistics import NOTHING, Interval, mean_interval, share_interval
+from solvent_experiments.statistics import NOTHING, Interval, Sample, mean_interval, share_interval
 from solvent_experiments.summary import SCORES
 
 SCORE_COLOURS = ("#DADADA", "#B4B4B4", ROSE, OCHRE)
@@ -24,7 +26,7 @@ def verdicts(run: RunData) -> Figure | None:
     """Draw the shares of findings by verdict, the wrong findings accepted, and the shares while learning."""
     if not run.lab.gate.enabled:
         return None
-    found = [mean_interval(run.groups(agent, "wrong")) for agent in run.agents]
+    found = [mean_interval(run.sample(agent, "wrong")) for agent in run.agents]
     shares = {f"verdicts_{name}": VERDICT_COLOURS[name] for name in VERDICTS}
     titles = ("share of findings by verdict", "wrong findings accepted per episode, 95 % interval")
     return _findings(run, shares, VERDICTS_SAID, found, titles)
@@ -55,7 +57,7 @@ def _findings(
     heights = [bars, bars, *[1.1] * len(learners)]
     shares, intervals, *curves = figure.subplots(len(heights), 1, height_ratios=heights)
     sums = {
-        colour: [float(np.concatenate(run.groups(agent, name)).sum()) for agent in run.agents]
+        colour: [float(run.sample(agent, name).pooled.sum()) for agent in run.agents]
         for name, colour in columns.items()
     }
     stacked(shares, run.agents, sums, shares=True)
@@ -67,10 +69,16 @@ def _findings(
         points = [(x, groups) for x, groups in stretches(training) if sum(whole[g].sum() for g in groups)]
         for name, colour in columns.items():
             part = training[name]
-            over = [share_interval([part[g] for g in of], [whole[g] for g in of], DRAWS) for _, of in points]
+            over = [_share(part, whole, groups) for _, groups in points]
             band(axes, [x for x, _ in points], over, colour)
         axes.set_ylim(0, 1)
         axes.set_title(f"{agent} while learning: share of findings, band: 95 %", color=colour_of(agent))
         step_axis(axes)
     key(figure, dict(zip(said, columns.values(), strict=True)))
     return figure
+
+
+def _share(part: NDArray[Any], whole: NDArray[Any], groups: Sequence[NDArray[Any]]) -> Interval:
+    """Return the share of a column in another, of the rows of each training seed."""
+    parts, wholes = (Sample([column[rows] for rows in groups], trained=True) for column in (part, whole))
+    return share_interval(parts, wholes, DRAWS)

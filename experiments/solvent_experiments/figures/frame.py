@@ -89,7 +89,8 @@ def dots(axes: Axes, names: Sequence[str], found: Sequence[Interval], colours: S
         )
         axes.plot(interval.value, place, "o", ms=4, color=colour)
         value, low, high = map(signed, interval)
-        axes.annotate(f"{value}  ({low} to {high})", (1.02, place), color=INK, **beside)
+        ends = f"{low} to {high}" if interval.known else "one seed"
+        axes.annotate(f"{value}  ({ends})", (1.02, place), color=INK, **beside)
     rows(axes, names)
 
 

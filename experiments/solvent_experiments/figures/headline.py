@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
 from solvent_experiments.figures.data import stretches
 from solvent_experiments.figures.frame import level_line, step_axis
@@ -24,24 +23,6 @@ MEASURES = {
 }
 SETTINGS = {"enforced": "debt enforced", "tracked": "debt only tracked"}
 STYLES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
-
-
-def curves(trace: Mapping[str, NDArray[Any]]) -> dict[str, list[float]]:
-    """Return the mean of each measure after every action.
-
-    Args:
-        trace: Columns of ``solvent_agents.rollout``, shape ``(episodes, actions + 1)``, NaN after an episode's end.
-    """
-    running = ~np.isnan(trace["wells"])
-    last = np.maximum.accumulate(np.where(running, np.arange(running.shape[1]), 0), axis=1)
-
-    def held(values: NDArray[Any]) -> NDArray[Any]:
-        return np.take_along_axis(values, last, axis=1)
-
-    refused = np.cumsum(np.nan_to_num(trace["caused_by_debt"]), axis=1)
-    values = {"refused": refused, "debt": held(trace["debt"]), "wells": held(trace["wells"])}
-    values["net"] = held(trace["published_bits"]) - values["debt"]
-    return {name: [round(float(mean), 3) for mean in values[name].mean(axis=0)] for name in MEASURES}
 
 
 def headline(kept: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], threshold: float) -> Figure:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from solvent_experiments.figures.data import DRAWS, RunData, stretches
 from solvent_experiments.figures.frame import band, key, names_at_right, step_axis
 from solvent_experiments.figures.style import BY_DEBT, DASHED, OTHERWISE, colour_of, new_figure
-from solvent_experiments.statistics import interval
+from solvent_experiments.statistics import Sample, mean_interval
 
 INCHES = 2.6
 
@@ -25,25 +25,27 @@ def learning_curve(run: RunData) -> Figure | None:
         steps, found = [], []
         for middle, groups in stretches(training):
             steps.append(middle)
-            found.append(interval([training["return"][rows] for rows in groups], DRAWS))
+            found.append(
+                mean_interval(Sample([training["return"][rows] for rows in groups], trained=True), DRAWS)
+            )
         band(axes, steps, found, colour_of(agent), lw=2.0)
         lows += [one.low for one in found[len(found) // 4 :]]
     right = axes.get_xlim()[1]
     for row in run.rows:
         colour = colour_of(row.agent)
         if row.agent in run.learned:
-            axes.plot(right, row.score.value, "o", ms=5, color=colour, clip_on=False, zorder=5)
+            axes.plot(right, row.mean("return"), "o", ms=5, color=colour, clip_on=False, zorder=5)
         else:
-            axes.axhline(row.score.value, color=colour, lw=0.9, ls=DASHED)
-        ends.append((row.score.value, row.agent, colour))
-    best = max(row.score.value for row in run.rows)
+            axes.axhline(row.mean("return"), color=colour, lw=0.9, ls=DASHED)
+        ends.append((row.mean("return"), row.agent, colour))
+    best = max(row.mean("return") for row in run.rows)
     bottom = min(
         [best - 8.0, *lows]
     )  # agents far below the curve would flatten it; they are named at the edge
     axes.set_ylim(bottom, best + 0.08 * (best - bottom))
     axes.set_title("return (bits)")
     seeds = max(len(np.unique(training["training_seed"])) for training in learners.values())
-    told = "line: interquartile mean while learning", "band: 95 % interval; dot, dashed: evaluation"
+    told = "line: mean while learning", "band: 95 % interval; dot, dashed: evaluation"
     step_axis(axes, f"training seeds per learner: {seeds}", *told)
     names_at_right(axes, ends, INCHES)
     return figure

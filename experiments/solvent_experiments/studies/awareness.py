@@ -7,17 +7,20 @@ and nothing else differs, on ``Solvent/Energy-v0`` and ``Solvent/Lab-v0``. PPO l
 from __future__ import annotations
 
 from solvent.lab.mechanisms.energy import SHOWN_INTENTS
-from solvent_experiments.studies.study import ENERGETIC, Arm, Compare, Study
+from solvent_experiments.studies.study import ENERGETIC, Compare, Study, learner
 from solvent_experiments.studies.voice import HEARD_ARM
 
-LAB = Arm("lab", "Lab", ENERGETIC, "Solvent/Lab-v0")
+ENERGY, LAB = "Solvent/Energy-v0", "Solvent/Lab-v0"
 HIDDEN = {"observation": {"intents": False}}
 PAIRS = {
     "Energy": (
         HEARD_ARM,
-        Arm("energy_unaware", "Energy, unaware", ENERGETIC, "Solvent/Energy-v0", HIDDEN),
+        learner("energy_unaware", "Energy, unaware", train=ENERGETIC, env=ENERGY, params=HIDDEN),
     ),
-    "Lab": (LAB, Arm("lab_unaware", "Lab, unaware", ENERGETIC, "Solvent/Lab-v0", HIDDEN)),
+    "Lab": (
+        learner("lab", "Lab", train=ENERGETIC, env=LAB),
+        learner("lab_unaware", "Lab, unaware", train=ENERGETIC, env=LAB, params=HIDDEN),
+    ),
 }
 
 STUDY = Study(
@@ -27,8 +30,7 @@ STUDY = Study(
         compare
         for level, (aware, unaware) in PAIRS.items()
         for compare in (
-            Compare(f"{level}: return, aware less unaware", "bits", aware, "return", unaware, expected=1,
-                    middle=True),
+            Compare(f"{level}: return, aware less unaware", "bits", aware, "return", unaware, expected=1),
             *(
                 Compare(f"{level}: share for {intent}, aware less unaware", "share of energy", aware,
                         f"intents_{intent}", unaware, "energy_spent")
@@ -36,6 +38,6 @@ STUDY = Study(
             ),
         )
     ),
-    rows={arm.says: arm for pair in PAIRS.values() for arm in pair},
+    rows={arm.label: arm for pair in PAIRS.values() for arm in pair},
     columns=("return", *(f"intents_{intent}" for intent in SHOWN_INTENTS), "energy_spent"),
 )  # fmt: skip

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from solvent_experiments.folder import select
-from solvent_experiments.statistics import share_difference
+from solvent_experiments.folder import Columns, by_seed, select
+from solvent_experiments.statistics import Sample, share_difference
 from solvent_experiments.studies.study import (
     DOCUMENT,
     ENFORCED,
@@ -25,10 +23,11 @@ from solvent_experiments.studies.study import (
     Play,
     Study,
     StudyData,
+    learner,
 )
 
-MASKED = Arm("masked", "masked", {**PPO, "algorithm": "MaskablePPO"})
-PRACTISED = Arm("practised", "practised", {**PPO, "debt_shocks": 0.01})
+MASKED = learner("masked", "masked", train={**PPO, "algorithm": "MaskablePPO"})
+PRACTISED = learner("practised", "practised", train={**PPO, "debt_shocks": 0.01})
 ARMS = {
     "unmasked (PPO)": ENFORCED,
     "masked (MaskablePPO)": MASKED,
@@ -42,8 +41,9 @@ HONEST = Play("honest_indebted", script="honest", record="indebted", episodes=50
 
 def indebted(arm: Arm, episodes: int = 500) -> Play:
     """Return the play of an arm's policies in labs into which debt is put."""
+    rules = arm.experiment
     return Play(
-        f"{arm.name}_indebted", arm.params, env=arm.env, arm=arm, record="indebted", episodes=episodes
+        f"{arm.name}_indebted", rules.params, rules.env, arm=arm, record="indebted", episodes=episodes
     )
 
 
@@ -56,18 +56,19 @@ def enough(says: str, play: Play) -> Compare:
 
 def growth(data: StudyData) -> Sequence[Finding]:
     """Return how much the share grows from the first to the last tenth of the training."""
-    found = []
-    for says, arm in ARMS.items():
-        training = data.columns(arm, training=True)
+    findings = []
+    for label, arm in ARMS.items():
+        training = data.training(arm)
         share = training["steps"] / max(1, int(training["steps"].max(initial=0)))
-        ends = []
-        for part in (select(training, share <= 0.1), select(training, share > 0.9)):
-            seeds = [part["training_seed"] == seed for seed in np.unique(training["training_seed"])]
-            calibrated, blocked = part["over_threshold_calibrations"], part["over_threshold"]
-            ends.append(([calibrated[seed] for seed in seeds], [blocked[seed] for seed in seeds]))
-        grown = share_difference(ends[0], ends[1], paired=True)
-        found.append(Finding(f"{says}: growth of P(calibrate | blocked)", grown, "share of choices", 1))
-    return found
+        first, last = (_calibrated(select(training, part)) for part in (share <= 0.1, share > 0.9))
+        grown = share_difference(first, last, paired=True)
+        findings.append(Finding(f"{label}: growth of P(calibrate | blocked)", grown, "share of choices", 1))
+    return findings
+
+
+def _calibrated(training: Columns) -> tuple[Sample, Sample]:
+    """Return calibrations among the choices made while blocked, and these choices."""
+    return by_seed(training, "over_threshold_calibrations"), by_seed(training, "over_threshold")
 
 
 STUDY = Study(
@@ -79,7 +80,7 @@ STUDY = Study(
         *(enough(says, indebted(arm)) for says, arm in ARMS.items()),
         Compare("practised less unmasked: return with debt put into the lab", "bits", indebted(PRACTISED), "return",
                 indebted(ENFORCED)),
-        Compare("practised less unmasked: return without", "bits", PRACTISED, "return", ENFORCED, middle=True),
+        Compare("practised less unmasked: return without", "bits", PRACTISED, "return", ENFORCED),
     ),
     rows={**{says: indebted(arm) for says, arm in ARMS.items()}, "honest script": HONEST},
     columns=("blocked", "calibrations", "calibrated", "first", "return"),

@@ -8,14 +8,15 @@ project to the third is compared.
 
 from __future__ import annotations
 
-from solvent_experiments.studies.study import PPO, Arm, Compare, Play, Study
+from solvent_experiments.studies.study import PPO, Compare, Play, Study, learner
 
 FRONTIER = "Solvent/Frontier-v0"
 LONG = {**PPO, "n_timesteps": 3_000_000, "expected_score": False}
-ENFORCED = Arm("frontier", "Frontier", LONG, FRONTIER)
-TRACKED = Arm("frontier_tracked", "Frontier, tracked", LONG, FRONTIER, {"debt": {"enforced": False}})
+UNENFORCED = {"debt": {"enforced": False}}
+ENFORCED = learner("frontier", "Frontier", train=LONG, env=FRONTIER)
+TRACKED = learner("frontier_tracked", "Frontier, tracked", train=LONG, env=FRONTIER, params=UNENFORCED)
 MINE = Play("ppo", {}, FRONTIER, arm=ENFORCED, record="projects")
-THEIRS = Play("ppo_tracked", TRACKED.params, FRONTIER, arm=TRACKED, record="projects")
+THEIRS = Play("ppo_tracked", UNENFORCED, FRONTIER, arm=TRACKED, record="projects")
 HONEST = Play("honest", {}, FRONTIER, script="honest", record="projects")
 MEASURES = (
     ("overclaimed", "bits", -1),

@@ -13,11 +13,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from solvent_experiments.folder import Columns, select
-from solvent_experiments.statistics import difference, mean_interval
+from solvent_experiments.statistics import Sample, difference, mean_interval
 from solvent_experiments.studies.study import (
     DOCUMENT,
     ENFORCED,
+    NO_INTEREST,
     TRACKED,
+    UNENFORCED,
     Compare,
     Finding,
     Play,
@@ -26,8 +28,8 @@ from solvent_experiments.studies.study import (
 )
 
 MINE = Play("enforced", arm=ENFORCED, record="claims", episodes=200)
-DOCUMENTS = Play("document", DOCUMENT.params, arm=DOCUMENT, record="claims", episodes=200)
-THEIRS = Play("tracked", TRACKED.params, arm=TRACKED, record="claims", episodes=200)
+DOCUMENTS = Play("document", NO_INTEREST, arm=DOCUMENT, record="claims", episodes=200)
+THEIRS = Play("tracked", UNENFORCED, arm=TRACKED, record="claims", episodes=200)
 HONEST = Play("honest", script="honest", record="claims", episodes=200)
 PUT = Play("enforced_in_debt", arm=ENFORCED, record="claims_in_debt", episodes=500)
 MUCH = 1.0
@@ -56,14 +58,15 @@ def in_debt(data: StudyData) -> Sequence[Finding]:
     pairs = [(seed["quantile"][seed["debt"] == 0], seed["quantile"][seed["debt"] > MUCH]) for seed in seeds]
     pairs = [pair for pair in pairs if all(map(len, pair))]
     strata = [value for seed in seeds if not np.isnan(value := within_strata(seed))]
-    found = []
+    findings = []
     if pairs:
-        falls = difference([none for none, _ in pairs], [much for _, much in pairs])
-        found.append(Finding("debt put in: quantile above 1 bit less none", falls, "of the gain", -1))
+        none, much = (Sample(groups, trained=True) for groups in zip(*pairs, strict=True))
+        falls = difference(none, much)
+        findings.append(Finding("debt put in: quantile above 1 bit less none", falls, "of the gain", -1))
     if strata:
-        same = mean_interval([np.array(strata)])
-        found.append(Finding("debt put in: the same, by plate and expected gain", same, "of the gain", -1))
-    return found
+        same = mean_interval(Sample([[value] for value in strata], trained=True))
+        findings.append(Finding("debt put in: the same, by plate and expected gain", same, "of the gain", -1))
+    return findings
 
 
 STUDY = Study(

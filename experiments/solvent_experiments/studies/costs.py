@@ -8,10 +8,10 @@ confidence that they state.
 from __future__ import annotations
 
 from solvent_experiments.studies.predictions import ALONE, LEARNT
-from solvent_experiments.studies.study import TRACKED, Compare, Play, Study
+from solvent_experiments.studies.study import UNENFORCED, Compare, Play, Study
 
 HONEST = Play("honest_enforced", script="honest")
-HONEST_TRACKED = Play("honest_tracked", TRACKED.params, script="honest")
+HONEST_TRACKED = Play("honest_tracked", UNENFORCED, script="honest")
 PAIRS = {"PPO": (LEARNT, ALONE), "honest script": (HONEST, HONEST_TRACKED)}
 MEASURES = (
     ("bits published", "published_bits", -1, "bits per episode"),

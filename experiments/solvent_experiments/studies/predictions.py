@@ -8,13 +8,22 @@ rules and, without interest, under the document's own.
 
 from __future__ import annotations
 
-from solvent_experiments.studies.study import DOCUMENT, ENFORCED, TRACKED, Compare, Play, Study
+from solvent_experiments.studies.study import (
+    DOCUMENT,
+    ENFORCED,
+    NO_INTEREST,
+    TRACKED,
+    UNENFORCED,
+    Compare,
+    Play,
+    Study,
+)
 
-ALONE = Play("tracked_policy_tracked", TRACKED.params, arm=TRACKED)
+ALONE = Play("tracked_policy_tracked", UNENFORCED, arm=TRACKED)
 MET = Play("tracked_policy_enforced", arm=TRACKED)
 LEARNT = Play("enforced_policy_enforced", arm=ENFORCED)
-MET_DOCUMENT = Play("tracked_policy_document", DOCUMENT.params, arm=TRACKED)
-LEARNT_DOCUMENT = Play("document_policy_document", DOCUMENT.params, arm=DOCUMENT)
+MET_DOCUMENT = Play("tracked_policy_document", NO_INTEREST, arm=TRACKED)
+LEARNT_DOCUMENT = Play("document_policy_document", NO_INTEREST, arm=DOCUMENT)
 
 MEASURES = (
     ("commits", "accepted", -1, "findings per episode"),

@@ -25,7 +25,7 @@ from solvent_agents.agent import Actions, Agent
 from solvent_agents.rollout import walk
 from solvent_experiments.folder import Columns, flatten, joined, owned, write_parquet
 from solvent_experiments.studies.forecast import forecasts
-from solvent_experiments.studies.study import Play, StudyData, lab_of
+from solvent_experiments.studies.study import SMOKE_EPISODES, Play, StudyData
 
 LEFT = (10, 6, 3)
 """Heartbeats that a lot has left when debt is put into a lab."""
@@ -59,6 +59,28 @@ def episodes(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Colum
         "exhausted": np.array([out_of_wells(params, int(wells), float(debt)) for wells, debt in left]),
         "stated": stated.sum(axis=1),
         "understated": np.where(published, trace["right"] - stated, 0.0).sum(axis=1),
+    }
+
+
+def curves(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
+    """Return a row for each heartbeat of each episode, the first before any action.
+
+    The columns are actions ``refused`` so far because of debt, ``debt``, ``wells`` left, and the ``net`` of accepted
+    bits less debt. After its end an episode keeps what it had.
+    """
+    trace = rollout.episodes(agent, params, seeds.tolist(), trace=True)["trace"]
+    running = ~np.isnan(trace["wells"])
+    last = np.maximum.accumulate(np.where(running, np.arange(running.shape[1]), 0), axis=1)
+    debt, wells, published = (
+        np.take_along_axis(trace[name], last, axis=1) for name in ("debt", "wells", "published_bits")
+    )
+    refused = np.cumsum(np.nan_to_num(trace["caused_by_debt"]), axis=1)
+    measures = {"refused": refused, "debt": debt, "wells": wells, "net": published - debt}
+    length = running.shape[1]
+    return {
+        "episode_seed": np.repeat(seeds, length),
+        "heartbeat": np.tile(np.arange(length), len(seeds)),
+        **{name: values.astype(np.float32).ravel() for name, values in measures.items()},
     }
 
 
@@ -189,6 +211,7 @@ def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: i
 
 RECORDS: Mapping[str, Record] = {
     "episodes": episodes,
+    "curves": curves,
     "projects": projects,
     "claims": claims,
     "claims_in_debt": functools.partial(claims, debts=DEBTS),
@@ -199,14 +222,14 @@ RECORDS: Mapping[str, Record] = {
 
 def make_table(play: Play, data: StudyData, smoke: bool) -> None:
     """Play and write the table, the job of a process."""
-    lab, record = lab_of(play), RECORDS[play.record]
-    seeds = np.arange(play.first_seed, play.first_seed + (24 if smoke else play.episodes))
+    lab, record = play.lab, RECORDS[play.record]
+    seeds = np.arange(play.first_seed, play.first_seed + (SMOKE_EPISODES if smoke else play.episodes))
     if play.arm is None:
-        parts = [owned(record(script(play, lab), lab, seeds), play.script)]
+        parts = [owned(record(script(play), lab, seeds), play.script)]
     else:
         from solvent_agents.learning.learned import LearnedAgent
 
-        folder, learner = data.folder(play.arm), play.arm.learner
+        folder, learner = data.folder(play.arm), play.arm.agent
         units = [folder.unit(learner, seed) for seed in folder.experiment().seeds]
         parts = [
             owned(record(LearnedAgent.load(unit.model, lab), lab, seeds), learner, unit.seed)
@@ -215,7 +238,7 @@ def make_table(play: Play, data: StudyData, smoke: bool) -> None:
     write_parquet(data.table(play), joined(parts))
 
 
-def script(play: Play, lab: LabParams) -> Agent:
-    """Return the agent of a play, with its settings."""
+def script(play: Play) -> Agent:
+    """Return the scripted agent of a play, with its settings."""
     make: Callable[..., Agent] = find_agent(play.script)
-    return make(lab, 0, **play.settings)
+    return make(play.lab, 0, **play.settings)

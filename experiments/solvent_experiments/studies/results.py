@@ -1,41 +1,136 @@
-"""Running a study, and showing or writing what it found."""
+"""Running a study, and showing or writing its result."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping, Sequence
 from concurrent.futures import as_completed
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from matplotlib.figure import Figure
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from solvent.files import now, write_json
+from solvent.files import first_problem
 from solvent.lab.settings import nearest
 from solvent_experiments import studies
-from solvent_experiments.config import ConfigError
+from solvent_experiments.config import ConfigError, read_json
 from solvent_experiments.console import Progress, new_console
 from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import BLUE, GREEN, GREY, RED, head, new_figure, save, styled
-from solvent_experiments.run import Processes, run_experiment
-from solvent_experiments.statistics import NOTHING, Interval
+from solvent_experiments.folder import by_seed
+from solvent_experiments.results import provenance, write_result
+from solvent_experiments.run import Pool, Processes, run_experiment
+from solvent_experiments.statistics import NOTHING, Interval, mean_interval
 from solvent_experiments.studies.records import make_table
 from solvent_experiments.studies.study import (
     CONFIRMED,
     REFUTED,
-    Compare,
+    WHOLE,
     Finding,
-    Play,
+    Scale,
     Source,
     Study,
     StudyData,
     verdict_on,
 )
-from solvent_experiments.table import Table
+from solvent_experiments.table import Table, interval_cells
 
-Means = Mapping[str, Mapping[str, Interval]]
+SHIPPED = Path(__file__).resolve().parents[3] / "docs" / "results" / "studies"
+"""Results that a clone has."""
+RESULT = "a result that `solvent study show NAME --out DIR` wrote"
+DIGITS = 6
+EXPECTED = {-1: "below 0", 0: "", 1: "above 0"}
+COLOURS = {CONFIRMED: GREEN, REFUTED: RED}
+
+
+class Number(BaseModel):
+    """A number and its 95 % interval; null where there is none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, interval: Interval) -> Self:
+        rounded = {name: None if isnan(n) else round(n, DIGITS) for name, n in interval._asdict().items()}
+        return cls.model_validate(rounded)
+
+    @property
+    def interval(self) -> Interval:
+        return Interval.from_json({"value": self.value, "low": self.low, "high": self.high})
+
+
+class Measured(Number):
+    """A finding: a number with its unit, the sign that the claim expects of it, and the verdict."""
+
+    unit: str
+    expected: int
+    verdict: str
+
+
+class StudyResult(BaseModel):
+    """The result of a study: what its JSON holds after its provenance."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    command: str
+    finished: str
+    machine: dict[str, Any]
+    versions: dict[str, str | None]
+    title: str
+    claim: str
+    verdict: str
+    findings: dict[str, Measured]
+    means: dict[str, dict[str, Number]]
+    seeds: dict[str, list[int]]
+    series: dict[str, Any]
+    notes: list[str]
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Return a result; raise ConfigError for another file."""
+        try:
+            return cls.model_validate(read_json(path, RESULT))
+        except ValidationError as error:
+            raise ConfigError(f"{first_problem(error)}; allowed: {RESULT}", file=path) from None
+
+
+def result_of(study: Study, data: StudyData, command: str | None = None) -> StudyResult:
+    """Return what the tables of a study give; the command is by default that of this process."""
+    findings = study.findings(data)
+    manifests = {arm.name: data.folder(arm).read_manifest() for arm in study.arms()}
+    return StudyResult(
+        **provenance(command),
+        title=study.title,
+        claim=study.claim,
+        verdict=verdict_on(findings),
+        findings={finding.name: _measured(finding) for finding in findings},
+        means={label: _means(study, data, source) for label, source in study.rows.items()},
+        seeds={name: manifest["seeds"] for name, manifest in manifests.items()},
+        series=dict(study.series(data)) if study.series else {},
+        notes=list(study.notes),
+    )
+
+
+def _measured(finding: Finding) -> Measured:
+    number = Number.of(finding.number).model_dump()
+    return Measured(**number, unit=finding.unit, expected=finding.expected, verdict=finding.verdict)
+
+
+def _means(study: Study, data: StudyData, source: Source) -> dict[str, Number]:
+    columns = data.columns(source)
+    present = {name: by_seed(columns, name) for name in study.columns if name in columns}
+    return {
+        name: Number.of(mean_interval(sample) if len(sample.pooled) else NOTHING)
+        for name, sample in present.items()
+    }
+
+
+# -- studies by name
 
 
 def all_studies() -> dict[str, Study]:
@@ -46,111 +141,99 @@ def all_studies() -> dict[str, Study]:
 
 
 def study_named(name: str) -> Study:
+    """Return a study; raise ConfigError with the nearest name if there is none."""
     known = all_studies()
     if name not in known:
         raise ConfigError(f"unknown study {name!r:.80}" + nearest(name, known))
     return known[name]
 
 
-def run_study(
-    name: str, runs: Path, seeds: Sequence[int] | None, *, smoke: bool, jobs: int | None, quiet: bool
-) -> None:
-    """Train the arms and make the plays that are not there yet."""
-    study, data = study_named(name), StudyData(name, runs)
+def data_of(name: str, runs: Path) -> StudyData:
+    """Return the tables of a named study below ``runs``, where studies share their arms."""
+    return StudyData(runs / "arms", runs / name, f"solvent study run {name}")
+
+
+# -- running, showing, writing
+
+
+def run_study(study: Study, data: StudyData, jobs: int | None, scale: Scale = WHOLE, *, quiet: bool) -> None:
+    """Train the arms and make the plays that are not there yet, with processes of this machine."""
     with Processes(jobs) as pool:
-        for arm in study.arms():
-            experiment = arm.experiment(seeds, smoke=smoke)
-            run_experiment(experiment, data.folder(arm).root, pool=pool, quiet=quiet)
-        plays = [source for source in study.sources() if isinstance(source, Play)]
-        left = [play for play in plays if not data.table(play).exists()]
-        made = [pool.call(make_table, play, data, smoke) for play in left]
-        with Progress(new_console(), quiet=quiet) as shown:
-            for done, future in enumerate(as_completed(made), 1):
+        run_arms(study, data, pool, scale, quiet=quiet)
+        missing = [play for play in study.plays() if not data.table(play).exists()]
+        futures = [pool.call(make_table, play, data, scale.smoke) for play in missing]
+        with Progress(new_console(), quiet=quiet) as progress:
+            for done, future in enumerate(as_completed(futures), 1):
                 future.result()
-                shown.update(name, done / len(left), f"{done} of {len(left)} plays")
+                progress.update("plays", done / len(missing), f"{done} of {len(missing)} plays")
 
 
-def show_score(name: str, runs: Path, out: Path | None = None) -> None:
-    """Print a study's findings and means; with ``out``, write them first, as ``NAME.json`` and ``NAME.png``."""
-    study, data, console = study_named(name), StudyData(name, runs), new_console()
-    findings = study.score(data)
-    means = {label: _means(study, data, source) for label, source in study.rows.items()}
-    if out is not None:  # before anything is printed: who reads may close the pipe
-        write_json(out / f"{name}.json", _document(study, data, findings, means))
-        with styled():
-            save(figure(name, study, findings), out / name)
-    console.print(f"{study.title}: {verdict_on(findings)}\n{study.claim}", highlight=False)
-    expected = {-1: "below 0", 0: "", 1: "above 0"}
-    told = [(f.name, _told(f.found), f.unit, expected[f.expected], f.verdict) for f in findings]
-    headings = ("finding", "value (95 %)", "unit", "expected", "verdict")
-    console.print(Table(headings, tuple(told), left=headings, wrapped=("finding",)).terminal())
-    rows = [(column, label, _told(of[column])) for column in study.columns for label, of in means.items()]
-    console.print(Table(("mean per episode", "of", "value (95 %)"), tuple(rows), left=("of",)).terminal())
-    console.print("\n".join(study.notes), highlight=False)
-    if out is not None:
-        console.print(f"{out / name}.json\n{out / name}.png", highlight=False)
+def run_arms(study: Study, data: StudyData, pool: Pool, scale: Scale = WHOLE, *, quiet: bool) -> None:
+    """Run the unfinished part of the arms."""
+    for arm in study.arms():
+        run_experiment(arm.scaled(scale), data.folder(arm).root, pool=pool, quiet=quiet)
 
 
-def _means(study: Study, data: StudyData, source: Source) -> dict[str, Interval]:
-    measured = data.columns(source)
-    return {
-        name: Compare(name, "", source, name).found(data) if name in measured else NOTHING
-        for name in study.columns
-    }
+def show(result: StudyResult) -> None:
+    """Print a result: its findings if anything was compared, and the means."""
+    console = new_console()
+    verdict = f": {result.verdict}\n{result.claim}" if result.claim else ""
+    console.print(result.title + verdict, highlight=False)
+    if result.findings:
+        console.print(_findings_table(result).terminal())
+    console.print(means_table(result).terminal())
+    if result.notes:
+        console.print("\n".join(result.notes), highlight=False)
 
 
-def _told(found: Interval) -> str:
-    return "-" if isnan(found.value) else f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+def _findings_table(result: StudyResult) -> Table:
+    headings = ("finding", "value", "95 % interval", "unit", "expected", "verdict")
+    rows = [
+        (name, *interval_cells(one.interval), one.unit, EXPECTED[one.expected], one.verdict)
+        for name, one in result.findings.items()
+    ]
+    return Table(headings, tuple(rows), left=("unit", "expected", "verdict"), wrapped=("finding", "unit"))
 
 
-def _document(study: Study, data: StudyData, findings: Sequence[Finding], means: Means) -> dict[str, Any]:
-    arms = [(arm, data.folder(arm).read_manifest()) for arm in study.arms()]
-    fewer = [made["seeds"] for arm, made in arms if len(made["seeds"]) < arm.seeds]
-    seeds = f" --seeds {','.join(map(str, fewer[0]))}" if fewer else ""
-    kept = ("solvent", "commit", "seeds", "finished")
-    return {
-        "command": f"solvent study run {data.name}{seeds} && solvent study show {data.name} --out docs/results/studies",
-        "finished": now().isoformat(timespec="seconds"),
-        "title": study.title,
-        "claim": study.claim,
-        "verdict": verdict_on(findings),
-        "findings": [
-            {
-                "name": f.name,
-                **_rounded(f.found),
-                "unit": f.unit,
-                "expected": f.expected,
-                "verdict": f.verdict,
-            }
-            for f in findings
-        ],
-        "means": {
-            label: {name: _rounded(found) for name, found in of.items()} for label, of in means.items()
-        },
-        "arms": {arm.name: {key: made[key] for key in kept} for arm, made in arms},
-        "notes": study.notes,
-    }
+def means_table(result: StudyResult) -> Table:
+    """Return the means per row of a table of the study, a line for each source; the first column has its interval."""
+    columns = list(dict.fromkeys(name for means in result.means.values() for name in means))
+    nothing = Number.of(NOTHING)
+    rows = []
+    for label, means in result.means.items():
+        first, *others = (means.get(name, nothing).interval for name in columns)
+        rows.append((label, *interval_cells(first), *(interval_cells(number)[0] for number in others)))
+    headings = ("mean of", columns[0], "95 % interval", *columns[1:])
+    return Table(tuple(heading.replace("_", "_\n") for heading in headings), tuple(rows))
 
 
-def _rounded(found: Interval) -> dict[str, float | None]:
-    return {key: None if isnan(n) else round(float(n), 6) for key, n in found._asdict().items()}
+def write(result: StudyResult, study: Study, out: Path, name: str) -> list[Path]:
+    """Write a result as ``NAME.json`` and its figures as PNG; return their paths."""
+    measured = result.model_dump(exclude={"command", "finished", "machine", "versions"})
+    write_result(out / f"{name}.json", measured, result.command)
+    with styled():
+        figures = study.draw(result) if study.draw else {"": findings_figure(result)}
+        paths = []
+        for ending, figure in figures.items():
+            head(figure, f"{name}: {result.title}")
+            paths.append(save(figure, out / f"{name}{ending}"))
+    return [out / f"{name}.json", *paths]
 
 
-def figure(name: str, study: Study, findings: Sequence[Finding]) -> Figure:
+def findings_figure(result: StudyResult) -> Figure:
     """Draw every finding with its interval, a panel for each unit, in the colour of its verdict."""
-    units = list(dict.fromkeys(finding.unit for finding in findings))
-    parts = [[finding for finding in findings if finding.unit == unit] for unit in units]
-    heights = [0.35 + 0.21 * len(part) for part in parts]
-    drawn = new_figure(0.6 + sum(heights) + 0.3 * len(parts))
-    drawn.set_figwidth(8.0)
-    panels = drawn.subplots(len(parts), 1, height_ratios=heights, squeeze=False)[:, 0]
-    colours = {CONFIRMED: GREEN, REFUTED: RED}
-    for axes, unit, part in zip(panels, units, parts, strict=True):
-        found, shown = [f.found for f in part], [colours.get(f.verdict, BLUE) for f in part]
-        dots(axes, [f.name for f in part], found, shown)
+    panels: dict[str, dict[str, Measured]] = {}
+    for name, finding in result.findings.items():
+        panels.setdefault(finding.unit, {})[name] = finding
+    heights = [0.35 + 0.21 * len(part) for part in panels.values()]
+    figure = new_figure(0.6 + sum(heights) + 0.3 * len(panels))
+    figure.set_figwidth(8.0)
+    grid = figure.subplots(len(panels), 1, height_ratios=heights, squeeze=False)[:, 0]
+    for axes, (unit, part) in zip(grid, panels.items(), strict=True):
+        colours = [COLOURS.get(finding.verdict, BLUE) for finding in part.values()]
+        dots(axes, list(part), [finding.interval for finding in part.values()], colours)
         axes.axvline(0, color=GREY, lw=0.8)
         axes.set_title(unit)
-    legend = "green: as the claim expects, red: the opposite, blue: not shown or not claimed"
-    drawn.supxlabel(f"95 % intervals; {legend}", fontsize="small")
-    head(drawn, f"{name}: {study.title}")
-    return drawn
+    legend = "green: supports the claim, red: contradicts it, blue: inconclusive or untested"
+    figure.supxlabel(f"95 % intervals; {legend}", fontsize="small")
+    return figure

@@ -8,12 +8,13 @@ claims one step more than it believes.
 from __future__ import annotations
 
 from solvent.lab.mechanisms.gate import GATE_POLICIES
-from solvent_experiments.studies.study import Arm, Compare, Play, Source, Study
+from solvent_experiments.studies.study import Compare, Play, Source, Study, learner
 
 GATE = "Solvent/Gate-v0"
 LAX, STRICT = GATE_POLICIES[0], GATE_POLICIES[-1]
 ARMS = {
-    p: Arm(p.replace(".", "_"), f"PPO, {p}", env=GATE, params={"gate": {"policy": p}}) for p in (LAX, STRICT)
+    p: learner(p.replace(".", "_"), f"PPO, {p}", env=GATE, params={"gate": {"policy": p}})
+    for p in (LAX, STRICT)
 }
 SCRIPTS = {
     (script, policy): Play(
@@ -32,10 +33,9 @@ MEASURES = (
 def ends(says: str, lax: Source, strict: Source, *, paired: bool) -> tuple[Compare, ...]:
     """Return the strictest policy against the laxest for one agent."""
     measured = tuple(
-        Compare(f"{says}: {column}, P1 less P30", unit, strict, column, lax, expected=-1,
-                middle=column == "return" and not paired, paired=paired)
+        Compare(f"{says}: {column}, P1 less P30", unit, strict, column, lax, expected=-1, paired=paired)
         for column, unit in MEASURES
-    )  # fmt: skip
+    )
     share = Compare(
         f"{says}: share of wrong findings, P1 less P30", "share", strict, "wrong", lax, "accepted", -1
     )
@@ -50,6 +50,6 @@ STUDY = Study(
         *ends("PPO", ARMS[LAX], ARMS[STRICT], paired=False),
         *ends("honest script", SCRIPTS["honest", LAX], SCRIPTS["honest", STRICT], paired=True),
     ),
-    rows={arm.says: arm for arm in ARMS.values()} | {f"{s}, {p}": play for (s, p), play in SCRIPTS.items()},
+    rows={arm.label: arm for arm in ARMS.values()} | {f"{s}, {p}": play for (s, p), play in SCRIPTS.items()},
     columns=("return", "accepted", "wrong", "verdicts_review", "verdicts_reject"),
 )

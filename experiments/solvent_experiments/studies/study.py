@@ -1,31 +1,32 @@
-"""A study as data: a claim that can be wrong, the agents that it needs, and the numbers that decide.
+"""A study as data: agents under rules, how they are compared, and what a claim expects of it.
 
-An *arm* is a learner trained under one setting of the rules, run like any experiment. A *play* puts a script, or an
-arm's policies, into a lab, possibly under other rules, and keeps a table. Both are *sources* of columns.
+An *arm* is an agent of a run: a learner trained under one setting of the rules, or a script beside it. A *play* puts a
+script, or an arm's policies, into a lab, possibly under other rules, and keeps a table of another kind. Both are
+*sources* of columns, of which a *comparison* makes a number with its interval. A study without expectations, such as
+the sweep of a config, has no claim and no verdict.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from solvent import LabParams
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, environment_params
-from solvent_experiments.folder import Columns, RunFolder, groups_of, read_parquet, select
+from solvent_experiments.folder import Columns, RunFolder, by_seed, pairs_of, read_parquet, select
 from solvent_experiments.statistics import (
     NOTHING,
     Interval,
     difference,
-    interval,
     mean_interval,
     share_difference,
     share_interval,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DEBT = "Solvent/Debt-v0"
 CONFIRMED, REFUTED, NOT_SHOWN = "confirmed", "refuted", "not shown"
@@ -35,39 +36,73 @@ PPO: Mapping[str, Any] = {
     "gae_lambda": 0.95, "learning_rate": "lin_5e-3", "clip_range": 0.2, "ent_coef": "lin_0.03",
     "policy_kwargs": {"width": 48, "value_width": 16},
 }  # fmt: skip
-"""PPO from nothing, as in the recipe ``ppo.yml``, for fewer steps."""
+"""PPO from scratch, as in the recipe ``ppo.yml``, for fewer steps."""
 ENERGETIC = {**PPO, "n_timesteps": 2_000_000, "idle_price": 0.02, "ent_coef": "lin_0.1"}
 """For levels on which acting costs energy."""
 SMOKE = {"n_timesteps": 1280, "n_envs": 16, "n_steps": 8, "batch_size": 64}
+SMOKE_EPISODES, SMOKE_SEEDS = 24, 2
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much of a study is run: fewer training seeds or steps, or what takes seconds and means nothing."""
+
+    seeds: Sequence[int] | None = None
+    steps: int | None = None
+    smoke: bool = False
+
+
+WHOLE = Scale()
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A learner: its folder's name, which no other arm has, its label, and its differences from a level."""
+    """An agent of a run; arms of the same ``name`` share the run, and its folder."""
 
     name: str
-    says: str
-    train: Mapping[str, Any] = field(default_factory=lambda: PPO)
-    env: str = DEBT
-    params: Mapping[str, Any] = field(default_factory=dict)
-    seeds: int = 5
-    episodes: int = 1000
+    label: str
+    experiment: Experiment
+    agent: str
 
     @property
-    def learner(self) -> str:
-        return str(self.train["algorithm"]).lower()
+    def lab(self) -> LabParams:
+        return self.experiment.lab
 
-    def experiment(self, seeds: Sequence[int] | None = None, *, smoke: bool = False) -> Experiment:
-        """Return the arm as an experiment, with its own number of seeds; ``smoke`` takes seconds and means nothing."""
-        episodes = 24 if smoke else self.episodes
-        return Experiment(
-            name=self.name,
-            env=self.env,
-            params=lab_of(self).to_mapping(),
-            train={self.learner: {**self.train, **(SMOKE if smoke else {})}},
-            seeds=list(seeds or range(2 if smoke else self.seeds)),
-            evaluation=Evaluation(episodes=episodes, trace_episodes=min(200, episodes)),
-        )
+    def scaled(self, scale: Scale) -> Experiment:
+        """Return the experiment with the seeds, steps and episodes of a scale."""
+        experiment = self.experiment
+        steps = {} if scale.steps is None else {"n_timesteps": scale.steps}
+        changes = {**(SMOKE if scale.smoke else {}), **steps}
+        train = {name: {**(recipe or {}), **changes} for name, recipe in experiment.train.items()}
+        seeds = list(scale.seeds or (experiment.seeds[:SMOKE_SEEDS] if scale.smoke else experiment.seeds))
+        evaluation = _evaluation(SMOKE_EPISODES) if scale.smoke else experiment.evaluation
+        return experiment.model_copy(update={"train": train, "seeds": seeds, "evaluation": evaluation})
+
+
+def learner(
+    name: str,
+    label: str,
+    *,
+    train: Mapping[str, Any] = PPO,
+    env: str = DEBT,
+    params: Mapping[str, Any] | None = None,
+    seeds: int = 5,
+) -> Arm:
+    """Return an arm that trains a learner under differences from a level, evaluated on 1,000 episodes."""
+    agent = str(train["algorithm"]).lower()
+    experiment = Experiment(
+        name=name,
+        env=env,
+        params=environment_params(env, params).to_mapping(),
+        train={agent: dict(train)},
+        seeds=list(range(seeds)),
+        evaluation=_evaluation(1000),
+    )
+    return Arm(name, label, experiment, agent)
+
+
+def _evaluation(episodes: int) -> Evaluation:
+    return Evaluation(episodes=episodes, trace_episodes=min(200, episodes))
 
 
 @dataclass(frozen=True)
@@ -90,25 +125,23 @@ class Play:
     episodes: int = 1000
     first_seed: int = 10_000
 
+    @property
+    def lab(self) -> LabParams:
+        return environment_params(self.env, self.params)
+
 
 Source = Arm | Play
 
 
-def lab_of(source: Source) -> LabParams:
-    """Return the parameters of a source's labs."""
-    return environment_params(source.env, source.params)
-
-
 @dataclass(frozen=True)
 class Compare:
-    """A number of a study: a column of ``of``, less ``times`` that of ``to``, plus ``plus``.
+    """A number of a study: the mean of a column of ``of``, minus that of ``to``, plus ``plus``.
 
     Attributes:
         column: the column that is averaged; with ``over``, its sum is divided by that of the other column.
         to: the source to compare with, if any.
         expected: the sign that the claim expects; 0 outside the claim.
-        middle: average the middle half.
-        paired: both sources play the same episodes, one table each.
+        paired: both sources met the same labs, which are compared one by one.
         where: only rows whose column has this value.
     """
 
@@ -119,39 +152,41 @@ class Compare:
     to: Source | None = None
     over: str | None = None
     expected: int = 0
-    middle: bool = False
     paired: bool = False
-    times: float = 1.0
     plus: float = 0.0
     where: tuple[str, float] | None = None
 
-    def found(self, data: StudyData) -> Interval:
+    def measure(self, data: StudyData) -> Interval:
         """Return the number with its 95 % interval."""
-
-        def groups(column: str) -> list[list[Any]]:
-            return [data.groups(source, column, self.where) for source in (self.of, self.to) if source]
-
-        parts = groups(self.column)
-        if not all(sum(map(len, part)) for part in parts):  # such as an agent that never claims
+        tables = [self._rows(data.columns(source)) for source in (self.of, self.to) if source]
+        if not all(len(table["agent"]) for table in tables):  # such as an agent that never claims
             return NOTHING
-        if self.over is not None:
-            mine, *other = zip(parts, groups(self.over), strict=True)
-            found = share_difference(other[0], mine, paired=False) if other else share_interval(*mine)
-        elif self.to is None:
-            found = (interval if self.middle else mean_interval)(parts[0])
-        elif self.paired:
-            found = mean_interval([a - self.times * b for a, b in zip(*parts, strict=True)])
-        else:
-            found = difference(*parts[::-1], middle=self.middle)
-        return Interval(*(number + self.plus for number in found))
+        if self.paired:
+            tables = list(pairs_of(tables[0], tables[1]))
+        number = self._number(tables)
+        return Interval(*(part + self.plus for part in number))
+
+    def _rows(self, columns: Columns) -> Columns:
+        return columns if self.where is None else select(columns, columns[self.where[0]] == self.where[1])
+
+    def _number(self, tables: Sequence[Columns]) -> Interval:
+        samples = [by_seed(table, self.column) for table in tables]
+        if self.over is None:
+            return (
+                difference(samples[1], samples[0], paired=self.paired)
+                if self.to
+                else mean_interval(samples[0])
+            )
+        shares = [(part, by_seed(table, self.over)) for part, table in zip(samples, tables, strict=True)]
+        return share_difference(shares[1], shares[0]) if self.to else share_interval(*shares[0])
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A number that was found; see ``Compare``."""
+    """A number that was measured; see ``Compare``."""
 
     name: str
-    found: Interval
+    number: Interval
     unit: str
     expected: int = 0
 
@@ -160,13 +195,15 @@ class Finding:
         """The verdict on the claim's expectation; empty outside the claim."""
         if not self.expected:
             return ""
-        low, high = sorted((self.expected * self.found.low, self.expected * self.found.high))
+        low, high = sorted((self.expected * self.number.low, self.expected * self.number.high))
         return CONFIRMED if low > 0 else REFUTED if high < 0 else NOT_SHOWN
 
 
 def verdict_on(findings: Sequence[Finding]) -> str:
-    """Return the verdict on a claim that expects all of the findings."""
+    """Return the verdict on a claim that expects all of the findings; empty if none is expected."""
     verdicts = {finding.verdict for finding in findings if finding.expected}
+    if not verdicts:
+        return ""
     return REFUTED if REFUTED in verdicts else CONFIRMED if verdicts == {CONFIRMED} else NOT_SHOWN
 
 
@@ -175,20 +212,24 @@ class Study:
     """A study.
 
     Attributes:
-        claim: one sentence that can be wrong.
+        claim: one sentence that can be wrong; empty if nothing is expected.
         compares: the numbers that decide.
         rows: sources by label, and the columns of their means, for the table.
         more: further findings that no ``Compare`` expresses, and the arms and plays that they need.
+        series: curves that are kept with the result, for its figures.
+        draw: draws figures from a result, by the ending of their file's name; by default one of all findings.
         notes: what a reader should know.
     """
 
     title: str
-    claim: str
+    claim: str = ""
     compares: tuple[Compare, ...] = ()
     rows: Mapping[str, Source] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     more: Callable[[StudyData], Sequence[Finding]] | None = None
     needs: tuple[Source, ...] = ()
+    series: Callable[[StudyData], Mapping[str, Any]] | None = None
+    draw: Callable[[Any], Mapping[str, Figure]] | None = None
     notes: tuple[str, ...] = ()
 
     def sources(self) -> list[Source]:
@@ -200,50 +241,57 @@ class Study:
         return sorted(distinct.values(), key=lambda source: isinstance(source, Play))
 
     def arms(self) -> list[Arm]:
+        """Return one arm of each run."""
         return [source for source in self.sources() if isinstance(source, Arm)]
 
-    def score(self, data: StudyData) -> list[Finding]:
-        """Return what was found."""
-        found = [Finding(c.name, c.found(data), c.unit, c.expected) for c in self.compares]
-        return [*found, *(self.more(data) if self.more else ())]
+    def plays(self) -> list[Play]:
+        return [source for source in self.sources() if isinstance(source, Play)]
+
+    def findings(self, data: StudyData) -> list[Finding]:
+        """Return what was measured."""
+        measured = [Finding(one.name, one.measure(data), one.unit, one.expected) for one in self.compares]
+        return [*measured, *(self.more(data) if self.more else ())]
 
 
-@dataclass(frozen=True)
 class StudyData:
-    """The tables of a study ``name`` in the folder ``runs``."""
+    """The tables of a study: the runs of its arms, a folder each in ``arms``, and a table for each play."""
 
-    name: str
-    runs: Path
+    def __init__(self, arms: Path, plays: Path, rerun: str) -> None:
+        self._arms, self._plays, self._rerun = arms, plays, rerun
+        self._read: dict[Path, Columns] = {}
 
     def folder(self, arm: Arm) -> RunFolder:
-        """Return the run of an arm, which all studies share."""
-        return RunFolder(self.runs / "arms" / arm.name)
+        """Return the run of an arm."""
+        return RunFolder(self._arms / arm.name)
 
-    def table(self, source: Source, training: bool = False) -> Path:
-        """Return where the episodes of an arm's evaluation or training are, or the table of a play."""
+    def table(self, play: Play) -> Path:
+        """Return where the table of a play is."""
+        return self._plays / f"{play.name}.parquet"
+
+    def columns(self, source: Source) -> Columns:
+        """Return the rows of a source: an agent's evaluation episodes in its run, or the table of a play."""
         if isinstance(source, Play):
-            return self.runs / self.name / f"{source.name}.parquet"
-        return self.folder(source).training if training else self.folder(source).episodes
+            return self._columns(self.table(source))
+        columns = self._columns(self.folder(source).episodes)
+        return select(columns, columns["agent"] == source.agent)
 
-    def columns(self, source: Source, training: bool = False) -> Columns:
-        path = self.table(source, training)
+    def training(self, arm: Arm) -> Columns:
+        """Return the training episodes of a learner."""
+        columns = self._columns(self.folder(arm).training)
+        return select(columns, columns["agent"] == arm.agent)
+
+    def _columns(self, path: Path) -> Columns:
         if not path.exists():
-            raise ConfigError(f"not there yet; allowed: after `solvent study run {self.name}`", file=path)
-        return _read(path)
-
-    def groups(self, source: Source, name: str, where: tuple[str, float] | None = None) -> list[Any]:
-        """Return a column by training seed."""
-        columns = self.columns(source)
-        if where is not None:
-            columns = select(columns, columns[where[0]] == where[1])
-        return [group for agent in np.unique(columns["agent"]) for group in groups_of(columns, agent, name)]
+            raise ConfigError(f"no results yet; run `{self._rerun}` first", file=path)
+        if path not in self._read:
+            self._read[path] = read_parquet(path)
+        return self._read[path]
 
 
-_read = functools.cache(read_parquet)
-
-
-ENFORCED = Arm("enforced", "enforced", seeds=10)
-TRACKED = replace(ENFORCED, name="tracked", says="only tracked", params={"debt": {"enforced": False}})
-DOCUMENT = replace(ENFORCED, name="document", says="the document's rules", params={"debt": {"interest": 0.0}})
+UNENFORCED: Mapping[str, Any] = {"debt": {"enforced": False}}
+NO_INTEREST: Mapping[str, Any] = {"debt": {"interest": 0.0}}
+ENFORCED = learner("enforced", "enforced", seeds=10)
+TRACKED = learner("tracked", "only tracked", params=UNENFORCED, seeds=10)
+DOCUMENT = learner("document", "the document's rules", params=NO_INTEREST, seeds=10)
 """Arms that several studies share. Debt that is only tracked bears no interest, so under the document's own rules it is
 the same arm."""

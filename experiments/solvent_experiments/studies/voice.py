@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from solvent_experiments.studies.study import ENERGETIC, Arm, Compare, Play, Study
+from solvent_experiments.studies.study import ENERGETIC, Compare, Play, Study, learner
 
 ENERGY = "Solvent/Energy-v0"
 FAIR: dict[str, Any] = {"mispriced_most": 0}
 UNHEARD: dict[str, Any] = {"review_heartbeats": 10_000}
-HEARD_ARM = Arm("energy", "Energy", ENERGETIC, ENERGY)
-UNHEARD_ARM = Arm("energy_unheard", "Energy, unheard", ENERGETIC, ENERGY, {"proposals": UNHEARD})
+HEARD_ARM = learner("energy", "Energy", train=ENERGETIC, env=ENERGY)
+UNHEARD_ARM = learner(
+    "energy_unheard", "Energy, unheard", train=ENERGETIC, env=ENERGY, params={"proposals": UNHEARD}
+)
 
 
 def honest(prices: str, voice: str) -> Play:
@@ -28,8 +30,7 @@ STUDY = Study(
     title="What a voice is worth",
     claim="An agent whose proposals are heard earns more than one whose proposals are not, where prices are wrong.",
     compares=(
-        Compare("PPO, mispriced: heard less unheard", "bits", HEARD_ARM, "return", UNHEARD_ARM, expected=1,
-                middle=True),
+        Compare("PPO, mispriced: heard less unheard", "bits", HEARD_ARM, "return", UNHEARD_ARM, expected=1),
         *(
             Compare(f"honest script, {prices}: heard less unheard", "bits", honest(prices, "heard"), "return",
                     honest(prices, "unheard"), expected=int(prices == "mispriced"), paired=True)

@@ -1,0 +1,177 @@
+"""Fill the pages with the numbers of the result files: ``python docs/fill.py``; ``--check`` only compares.
+
+A number in a sentence is a link to its result, whose title names it: ``[0.39](results/studies/x.json "finding @.2f")``.
+The part after ``@`` is its format; a leading ``|`` takes the sign away, a trailing ``~`` adds the interval. A mean is
+named ``row / column``. A table stands between ``<!-- table: NAME ARGUMENTS -->`` and ``<!-- end -->``; its maker is a
+function below, or an entry of ``tables.toml``.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from solvent_experiments.leaderboard import leaderboard_markdown, leaderboard_table, read_entries
+
+DOCS = Path(__file__).parent
+STUDIES = DOCS / "results" / "studies"
+PAGES = [*sorted(DOCS.glob("*.md")), *sorted((DOCS / "levels").glob("*.md")), DOCS.parent / "README.md"]
+NUMBER = re.compile(r'\[[^]]*\]\(((?:\.\./|docs/)?results/studies/(\w+)\.json) "([^"]+)"\)')
+TABLE = re.compile(r"(<!-- table: ([^\n]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+CELL = re.compile(r"\{([^{}]+?)(?: @([^{}]+))?\}")
+TEMPLATES = tomllib.loads((DOCS / "tables.toml").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def result(path: Path) -> dict[str, Any]:
+    """Return a result file."""
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def number(study: str, reference: str) -> str:
+    """Return a finding or a mean of a study as text."""
+    name, _, form = reference.partition(" @")
+    content = result(STUDIES / f"{study}.json")
+    row, _, column = name.rpartition(" / ")
+    entry = content["means"][row][column] if row else content["findings"][name]
+    return shown(entry, form or ".2f")
+
+
+def shown(entry: Any, form: str) -> str:
+    """Return a number in a format; of one with an interval its value, or its share."""
+    sign, spec, interval = form.startswith("|"), form.strip("|~"), form.endswith("~")
+    value = entry.get("value", entry.get("share")) if isinstance(entry, dict) else entry
+    text = format(abs(value) if sign else value, spec).replace("%", " %")
+    if interval:
+        low, high = sorted(abs(entry[end]) if sign else entry[end] for end in ("low", "high"))
+        text += f" ({format(low, spec).removesuffix('%')} to {format(high, spec).removesuffix('%')})"
+    return text
+
+
+def markdown(rows: list[list[str]]) -> str:
+    """Return a table; its first row is the heading, its first column text."""
+    heading, *body = ("| " + " | ".join(row) + " |" for row in rows)
+    return "\n".join([heading, "|---" + "|---:" * (len(rows[0]) - 1) + "|", *body])
+
+
+def findings(study: str, form: str = "+.2f~", contains: str = "") -> str:
+    """Return findings named ``column: row`` as a table of rows and columns."""
+    columns: dict[str, None] = {}
+    rows: dict[str, dict[str, str]] = {}
+    for name, finding in result(STUDIES / f"{study}.json")["findings"].items():
+        column, _, row = name.partition(": ")
+        if contains.replace("_", " ") in name and finding["value"] is not None:
+            columns[column] = None
+            rows.setdefault(row, {})[column] = shown(finding, form)
+    cells = [[row, *(of.get(column, "") for column in columns)] for row, of in rows.items()]
+    return markdown([["", *columns], *cells])
+
+
+def means(study: str, *columns: str) -> str:
+    """Return the means of a study, a row for each source, with their intervals."""
+    rows = [["", *(column.replace("_", " ") for column in columns)]]
+    for label, row in result(STUDIES / f"{study}.json")["means"].items():
+        rows.append([label, *(shown(row[column], ".2f~") for column in columns)])
+    return markdown(rows)
+
+
+def mechanisms() -> str:
+    """Return what the study ``world`` measured apart from the offences, a column for each level."""
+    content = result(STUDIES / "world.json")["findings"]
+    rows: dict[str, dict[str, str]] = {}
+    for name, finding in content.items():
+        level, _, row = name.partition(": ")
+        if not row.endswith(" less honest"):
+            inconclusive = " (?)" if finding["low"] <= 0.0 <= finding["high"] else ""
+            rows.setdefault(row, {})[level] = shown(finding, "+.2f") + inconclusive
+    levels = list(dict.fromkeys(level for row in rows.values() for level in row))
+    cells = [[row, *(of.get(level, "") for level in levels)] for row, of in rows.items()]
+    return markdown([["difference (bits)", *levels], *cells])
+
+
+def world(level: str) -> str:
+    """Return what every script earns on a level, best first; bold earns as much as the honest script."""
+    means = result(STUDIES / "world.json")["means"]
+    scripts = {name.partition(", ")[2]: row for name, row in means.items() if name.startswith(f"{level}, ")}
+    honest = scripts["honest"]["return"]["value"]
+    rows = [["script", "return (bits)", "of honest", "overclaimed (bits)", "refused by debt"]]
+    for name, row in sorted(scripts.items(), key=lambda item: -item[1]["return"]["value"]):
+        share = f"{100 * row['return']['value'] / honest:.0f} %"
+        share = f"**{share}**" if row["return"]["value"] >= honest and name != "honest" else share
+        returns = shown(row["return"], ".2f" if row["return"]["low"] is None else ".2f~")
+        others = (shown(row[column], ".2f") for column in ("debt_added", "refusals_by_debt"))
+        rows.append([f"`{name}`", returns, share, *others])
+    return markdown(rows)
+
+
+def leaderboard(level: str = "") -> str:
+    """Return the leaderboard of a level, or that of all."""
+    entries = read_entries([DOCS / "results" / "leaderboard.json"])
+    return (
+        leaderboard_table(entries, f"Solvent/{level}-v0").markdown()
+        if level
+        else leaderboard_markdown(entries)
+    )
+
+
+def benchmarks() -> str:
+    """Return the speeds, the fastest turn and the median."""
+    rows = [["what", "fastest turn (median)", "unit"]]
+    for row in result(DOCS / "results" / "benchmarks.json")["rows"]:
+        form = ",.0f" if row["value"] >= 100 else ",.1f"
+        typical = "" if row["typical"] is None else f" ({format(row['typical'], form)})"
+        rows.append([row["what"], format(row["value"], form) + typical, row["unit"]])
+    return markdown(rows)
+
+
+def template(name: str) -> str:
+    """Return a table of ``tables.toml``."""
+    about = TEMPLATES[name]
+    content = result(DOCS / about["file"])
+
+    def cell(match: re.Match[str]) -> str:
+        keys = [*about["at"].split("/"), *match[1].split("/")]
+        entry: Any = functools.reduce(lambda inner, key: inner[key] if key else inner, keys, content)
+        return shown(entry, (match[2] or "") + ("~" if isinstance(entry, dict) else ""))
+
+    return CELL.sub(cell, about["rows"].strip("\n"))
+
+
+MAKERS: dict[str, Callable[..., str]] = {
+    maker.__name__: maker for maker in (findings, means, mechanisms, world, leaderboard, benchmarks, template)
+}
+
+
+def filled(page: Path) -> str:
+    """Return the text of a page with its numbers and tables."""
+
+    def table(match: re.Match[str]) -> str:
+        name, *arguments = re.split(r",? +", match[2])
+        return f"{match[1]}\n{MAKERS[name](*arguments)}\n\n{match[3]}"
+
+    text = TABLE.sub(table, page.read_text(encoding="utf-8"))
+    return NUMBER.sub(lambda match: f'[{number(match[2], match[3])}]({match[1]} "{match[3]}")', text)
+
+
+def main() -> int:
+    """Fill all pages, or name those that differ."""
+    check, differs = "--check" in sys.argv, False
+    for page in PAGES:
+        text = filled(page)
+        if text != page.read_text(encoding="utf-8"):
+            differs = True
+            print(f"{page.name}: {'differs' if check else 'written'}")
+            if not check:
+                page.write_text(text, encoding="utf-8")
+    return int(check and differs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
