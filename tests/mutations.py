@@ -54,6 +54,21 @@ TESTS = {
     "envs/solvent/gate/policy.py": "tests/gate/test_policy.py tests/gate/test_gate.py\ntests/gate",
     "envs/solvent/gate/": "tests/gate/test_energy.py tests/gate/test_embedding.py\ntests/gate",
     "envs/solvent/adequacy/": "tests/adequacy/test_{stem}.py\ntests/adequacy",
+    "experiments/solvent_experiments/figures/": "tests/experiments/test_figures.py",
+    "experiments/solvent_experiments/studies/": "tests/experiments/test_studies.py",
+    "experiments/solvent_experiments/desk/": "tests/experiments/test_review_desk.py",
+    "experiments/solvent_experiments/instruments/proposals.py": "tests/energy/test_proposals_command.py",
+    "experiments/solvent_experiments/instruments/": "tests/{stem}/test_*command*.py\ntests/{stem}",
+    "experiments/solvent_experiments/leaderboard.py": "tests/experiments/test_summary.py",
+    "experiments/solvent_experiments/evaluation.py": "tests/experiments/test_run.py",
+    "experiments/solvent_experiments/folder.py": "tests/experiments/test_summary.py tests/experiments/test_run.py",
+    "experiments/": "tests/experiments/test_{stem}.py\ntests/experiments",
+    "agents/solvent_agents/language/inspect_task.py": "tests/agents/test_language.py",
+    "agents/solvent_agents/language/server.py": "tests/agents/test_server.py",
+    "agents/solvent_agents/language/": "tests/agents/test_desk.py",
+    "agents/solvent_agents/learning/": "tests/agents/test_learning.py",
+    "agents/solvent_agents/planning/": "tests/agents/test_planner.py",
+    "agents/": "tests/agents/test_{stem}.py tests/agents/test_scripts.py\ntests/agents",
 }
 """Start of a file's path -> patterns of its tests, one line per round, the quickest round first."""
 

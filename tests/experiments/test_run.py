@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import random
+import contextlib
+import re
 import signal
-import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-import yaml
+from pyarrow import parquet
 
+from solvent import preset
+from solvent_agents import PLAYERS
+from solvent_agents.language.calls import salted
+from solvent_experiments import evaluation
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, load_experiment
 from solvent_experiments.folder import NO_SEED, RunFolder, differences, read_parquet
 from solvent_experiments.run import BrokenRunError, Clock, Message, Processes, in_order, run_experiment
-from tests.commands import Launch, call
-from tests.runs import CONFIGS, SMOKE, Runs, lines_of, results
+from tests.commands import Launch, call, wait_until
+from tests.runs import CONFIGS, SMOKE, Here, Runs, lines_of, results
 
-KILLS = int(os.environ.get("SOLVENT_KILLS", "2"))
 PATIENCE = 300
 
 
@@ -93,6 +97,14 @@ def test_finished_run_is_left_alone(scripts: Path, tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
 
 
+@pytest.mark.parametrize("params", [{}, {"debt": {"threshold": 1.0}}])
+def test_a_run_is_not_resumed_under_other_rules(params: dict[str, Any], tmp_path: Path) -> None:
+    before = Experiment(name="x", agents=["hermit"], params={"debt": {"threshold": 3.0}})
+    RunFolder(tmp_path).prepare(before)
+    with pytest.raises(ConfigError, match=r"params\.debt.*allowed: another --out"):
+        RunFolder(tmp_path).prepare(before.model_copy(update={"params": params}))
+
+
 @pytest.mark.usefixtures("here")
 def test_another_config_is_refused(scripts: Path, tmp_path: Path) -> None:
     root = tmp_path / "run"
@@ -127,41 +139,49 @@ def test_failing_unit_leaves_the_others(tmp_path: Path) -> None:
     assert "Traceback" in (tmp_path / "run" / "bad" / "seed-0" / "error.txt").read_text()
 
 
-def brief(tmp_path: Path) -> tuple[Path, Path]:
-    """A training of seconds and a script, and the undisturbed run of them."""
-    given = load_experiment(CONFIGS / "smoke.yaml").model_copy(update={"agents": ["honest"], "seeds": [0]})
-    config = tmp_path / "brief.yaml"
-    config.write_text(yaml.safe_dump(given.model_dump(), sort_keys=False))
-    run_experiment(given, tmp_path / "whole", quiet=True)
-    return config, tmp_path / "whole"
+class Killed(BaseException):
+    """The process ended here."""
 
 
-@pytest.mark.slow
+def run_until(experiment: Experiment, root: Path, last: int = 1_000_000) -> int:
+    """Run in this process until it has written ``last`` files; return how many it has written."""
+    written, replace = 0, Path.replace
+
+    def counted(temporary: Path, path: Path) -> Path:  # how every file of a run comes into place
+        nonlocal written
+        if written == last:
+            raise Killed
+        written += 1
+        return replace(temporary, path)
+
+    with pytest.MonkeyPatch.context() as patch, contextlib.suppress(Killed):
+        patch.setattr(Path, "replace", counted)
+        run_experiment(experiment, root, pool=Here(), quiet=True)
+    return written
+
+
 @pytest.mark.usefixtures("here")
-def test_killed_and_interrupted_runs_end_as_an_undisturbed_one(launch: Launch, tmp_path: Path) -> None:
-    config, whole = brief(tmp_path)
-    luck, root = random.Random(0), tmp_path / "run"
-    for _ in range(KILLS):
-        process = launch("run", config, "--out", root)
-        time.sleep(luck.uniform(3.0, 12.0))
-        if process.poll() is None:
-            how = luck.choice((signal.SIGKILL, signal.SIGINT, signal.SIGTERM))
-            os.killpg(process.pid, how) if how == signal.SIGINT else process.send_signal(how)
-        out, error = process.communicate(timeout=PATIENCE)
-        assert "Traceback" not in out + error
-        assert process.returncode in (0, 130, -signal.SIGKILL, -signal.SIGTERM)  # the last: while it started
-        for table in root.rglob("*.parquet"):
-            read_parquet(table)
-    call("run", config, "--out", root, "--quiet").succeeded()
-    assert results(root) == results(whole)
+def test_a_run_killed_before_any_of_its_writes_resumes_to_an_undisturbed_one(tmp_path: Path) -> None:
+    changes = {"params": {"budget": {"heartbeats": 4}}, "agents": ["random"], "seeds": [0],
+               "evaluation": Evaluation(episodes=4, trace_episodes=2)}  # fmt: skip
+    recipe = load_experiment(CONFIGS / "smoke.yaml").train["ppo"] or {}
+    short = {"ppo": {**recipe, "n_timesteps": 512}}
+    experiment = Experiment(name="x", train=short, **changes)
+    whole = tmp_path / "whole"
+    for last in range(run_until(experiment, whole)):
+        root = tmp_path / f"killed-{last}"
+        assert run_until(experiment, root, last) == last
+        run_until(experiment, root)
+        assert results(root) == results(whole), f"after {last} writes"
+        assert (root / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
+        assert RunFolder(root).finished
 
 
 @pytest.mark.slow
 def test_second_process_on_a_folder_is_one_line(launch: Launch, scripts: Path, tmp_path: Path) -> None:
     root = tmp_path / "run"
     first = launch("run", scripts, "--out", root)
-    while not (root / "manifest.json").exists():
-        time.sleep(0.1)
+    wait_until((root / "manifest.json").exists, first)
     call("run", scripts, "--out", root).refused(f"{root}: another process is using this folder")
     first.send_signal(signal.SIGTERM)
     _, error = first.communicate(timeout=PATIENCE)
@@ -179,6 +199,49 @@ def test_training_seeds_may_be_added(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="seeds: "):
         folder.prepare(one)
     assert list(differences({"a": {"b": 1}}, {"a": {"b": 2}})) == ["a.b: 1 there, 2 here"]
+
+
+# -- the tables
+
+
+def test_the_training_table_has_the_seeds(smoke_run: RunFolder) -> None:
+    table = read_parquet(smoke_run.training)
+    assert set(table["training_seed"]) == {0, 1}
+
+
+def test_a_script_has_no_training_seed(smoke_run: RunFolder) -> None:
+    table = parquet.read_table(smoke_run.episodes).to_pylist()
+    assert {row["training_seed"] for row in table if row["agent"] == "honest"} == {None}
+
+
+def random_play(monkeypatch: pytest.MonkeyPatch, **given: Any) -> evaluation.Evaluated:
+    """The evaluation of random play, two episodes at a time."""
+    monkeypatch.setattr(evaluation, "BATCH", 2)
+    lab = preset("default")
+    result = evaluation.evaluate(PLAYERS["random"](lab, 0), lab, Evaluation(first_seed=50, **given))
+    assert result is not None
+    return result
+
+
+def test_traces_are_of_the_first_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = random_play(monkeypatch, episodes=5, trace_episodes=3)
+    assert result.episodes["episode_seed"].tolist() == [50, 51, 52, 53, 54]
+    assert np.unique(result.traces["episode_seed"]).tolist() == [50, 51, 52]
+
+
+def test_a_ledger_counts_the_episodes_of_an_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = random_play(monkeypatch, episodes=5, trace_episodes=5).ledgers["epistemic_refusals.jsonl"]
+    numbers = [re.findall(r"_(\d+)_\d+_lab(\d+)$", line["design_id"])[0] for line in lines]
+    assert {(int(episode), int(seed)) for episode, seed in numbers} == {(i, 50 + i) for i in range(5)}
+
+
+def test_a_salt_makes_other_episodes() -> None:
+    seeds = Evaluation(first_seed=50, episodes=3, salt="pepper").seeds
+    assert list(seeds) == [salted("pepper", 50), salted("pepper", 51), salted("pepper", 52)]
+    assert min(seeds) > 1_000
+
+
+# -- the order of units, and the time left
 
 
 def test_first_come_as_many_trainings_as_run_at_a_time() -> None:
