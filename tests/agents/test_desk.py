@@ -181,6 +181,11 @@ def test_the_prompt_has_the_numbers_of_its_level(env_id):
     )
 
 
+def test_the_prompt_has_what_a_finding_earns_and_loses():
+    text = instructions(preset("default"))  # eight classes, equally probable
+    assert "- at 0.95: +2.93 bits if right, -4.13 if wrong" in text
+
+
 def test_reset_takes_a_row_of_a_data_set_and_ignores_its_other_columns():
     desk = Desk("Solvent/Tiny-v0")
     assert desk.reset(prompt=[{"role": "user", "content": ""}], seed=7) == desk.reset(7)

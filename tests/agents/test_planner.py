@@ -11,6 +11,7 @@ from solvent.lab.state import lab_fields
 from solvent_agents import episodes
 from solvent_agents.agent import without_truth
 from solvent_agents.planning.planner import Effort, Planner
+from solvent_agents.planning.search import is_better
 from solvent_agents.scripts.honest import Honest
 from tests.agents.random_play import random_play
 
@@ -65,6 +66,18 @@ def test_its_luck_is_not_the_labs():
 def test_without_the_records_of_the_labs_it_says_so():
     with pytest.raises(ValueError, match="planner: got 3 labs and the records of 0"):
         Planner(SHORT, 0).act(np.zeros((3, 1), np.float32), np.zeros((3, 1)))
+
+
+def test_it_departs_from_the_script_for_more_alone():
+    more, less = np.array([3.0, 4.0, 5.0]), np.array([1.0, 2.0, 2.5])
+    assert is_better(more, less, 3, margin=1.0)
+    assert not is_better(less, more, 3, margin=1.0)
+
+
+def test_it_stays_with_the_script_where_the_difference_is_luck():
+    lucky, usual = np.array([0.0, 9.0, 0.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0])
+    assert is_better(lucky, usual, 4, margin=0.5)  # 1.5 bits, with a standard error of 1.9
+    assert not is_better(lucky, usual, 4, margin=1.0)
 
 
 @pytest.mark.slow

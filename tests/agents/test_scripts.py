@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
@@ -21,7 +22,7 @@ from solvent_agents.agent import show_labs, without_truth
 from solvent_agents.rollout import walk
 from solvent_agents.scripts.honest import Honest
 from solvent_agents.scripts.offenders import OFFENDERS
-from solvent_agents.survey import survey
+from solvent_agents.survey import best_claims, survey
 from tests.agents.random_play import random_play
 
 LEVELS = {name: preset(name) for name in ("default", "energy", "gate", "lab", "tiny")}
@@ -243,6 +244,12 @@ def test_trace_tells_the_episode(played):
 def test_impossible_rollout_is_refused(seeds, batch, said):
     with pytest.raises(ValueError, match=said):
         episodes(AGENTS["hermit"](DEBT, 0), DEBT, seeds, batch=batch)
+
+
+def test_the_best_claim_weighs_licence_against_debt():
+    results = SimpleNamespace(licence=np.array([0.0, 1.0, 2.0]), overclaim=np.array([0.0, 0.0, 1.5]))
+    assert best_claims(results, licence_worth=1.0, debt_worth=2.0) == 1  # 0, 1 and -1 bits
+    assert best_claims(results, licence_worth=2.0, debt_worth=1.0) == 2
 
 
 def test_survey_of_a_career_is_of_its_first_project():

@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import sys
+import threading
 from pathlib import Path
 
 import anyio
@@ -19,6 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from solvent import preset
 from solvent_agents import PLAYERS, episodes
+from solvent_agents.language import server
 from solvent_agents.language.calls import salted
 from solvent_agents.language.desk import MOST_INVALID, MOST_TURNS, Desk, call_by
 from solvent_agents.language.prompt import instructions
@@ -195,27 +197,33 @@ def test_hostile_arguments_are_told_and_counted_and_the_episode_is_the_only_one(
 OVERCLAIM = {"compound": "etoposide", "claim_bits": 0.5}
 
 
-@pytest.mark.slow
-def test_leaving_early_settles_the_debt_and_a_session_has_so_many_calls(tiny):
-    async def leave(session, _):
-        await told(session, "start_episode", {"seed": 0})
-        await told(session, "screen", OVERCLAIM)
-        return (await session.call_tool("finish")).structuredContent["score"]
+@pytest.fixture
+def session():
+    """A session without a network, whose episode has begun with an overclaim."""
+    session = server._Session(Desk("Solvent/Tiny-v0"), SALT)
+    session.call("start_episode", {"seed": 0})
+    session.call("screen", OVERCLAIM)
+    return session
 
-    async def read_for_ever(session, _):
-        await told(session, "start_episode", {"seed": 0})
-        await told(session, "screen", OVERCLAIM)
-        for _ in range(MOST_TURNS - 1):
-            await told(session, "read_notebook", {"compound": "etoposide"})
-        return await told(session, "read_notebook", {"compound": "etoposide"}, error=True)
 
+@pytest.fixture
+def owed():
+    """The score of a lab that was left after the overclaim."""
     desk = Desk("Solvent/Tiny-v0")
     desk.reset(salted(SALT, 0))
     desk.screen(**OVERCLAIM)
-    expected = desk.get_reward()
-    assert expected < 0.0
-    assert asks(tiny[0], leave) == expected
-    assert asks(tiny[0], read_for_ever) == f"This session has used its {MOST_TURNS} calls. {desk._over()}"
+    return desk.get_reward()
+
+
+def test_leaving_early_settles_the_debt(session, owed):
+    assert session.call("finish", {})[1]["score"] == owed < 0.0
+
+
+def test_a_session_has_so_many_calls(session, owed):
+    for _ in range(MOST_TURNS - 1):
+        session.call("read_notebook", {"compound": "etoposide"})
+    with pytest.raises(ValueError, match=f"{MOST_TURNS} calls.*Score: {owed:.2f} bits"):
+        session.call("read_notebook", {"compound": "etoposide"})
 
 
 OPENING = {
@@ -242,6 +250,15 @@ def test_requests_of_web_pages_and_large_ones_are_turned_away(tiny):
     assert anyio.run(opening, url, {"Host": "evil.example"}) == 421
     assert anyio.run(opening, url, {"Origin": "https://evil.example"}) == 403
     assert anyio.run(opening, url, {}, b" " * MOST_BYTES) == 413
+
+
+def test_so_many_sessions_are_open_at_a_time(monkeypatch):
+    monkeypatch.setattr(server, "MOST_SESSIONS", 2)
+    listening = server.listen("127.0.0.1", 0)
+    serving = (server.lab_server("Solvent/Tiny-v0"), listening)
+    threading.Thread(target=server.serve_http, args=serving, daemon=True).start()
+    url = f"http://{server.address_of(listening)}/mcp"
+    assert [anyio.run(opening, url) for _ in range(3)] == [200, 200, 503]
 
 
 def test_ctrl_c_ends_a_server_over_http_while_a_client_listens():

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from solvent_experiments.compare import comparisons
-from solvent_experiments.folder import RunFolder, joined, write_parquet
+from solvent_experiments.folder import RunFolder, joined, pairs_of, select, write_parquet
 from solvent_experiments.summary import read_rows
 from tests.commands import call
 from tests.experiments import tables
@@ -42,6 +43,12 @@ def test_seeds_of_a_learner_are_compared_with_the_same_episodes_of_a_script(hand
     rows = compared(hand_run, "ppo", "honest")
     assert rows["return (bits)"][:3] == ["10.50", "10.00", "+0.50"]
     assert rows["episodes with the higher return"][0] == "40%"
+
+
+def test_episodes_are_paired_by_their_seeds() -> None:
+    other_order = select(tables.rows("honest", tables.HONEST), np.array([4, 0, 3, 1, 2]))
+    _, honest = pairs_of(tables.rows("liar", tables.LIAR), other_order)
+    assert honest["return"].tolist() == tables.HONEST["return"]
 
 
 def test_the_interval_of_a_paired_difference_holds_it(hand_run: RunFolder) -> None:

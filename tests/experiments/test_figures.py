@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from solvent.lab.codes import VERDICTS
+from solvent.lab.verbs import Verb
+from solvent_experiments import report
 from solvent_experiments.figures.data import RunData, held, load_run, stretches
 from solvent_experiments.figures.drawing import FIGURES
 from solvent_experiments.figures.headline import MEASURES, SETTINGS, headline, learners, overclaims
 from solvent_experiments.figures.style import PALETTE, as_image, colour_of, head, styled
-from solvent_experiments.folder import RunFolder
+from solvent_experiments.folder import Columns, RunFolder, joined
 from solvent_experiments.studies.results import StudyResult
+from solvent_experiments.summary import SCORES
+from tests.experiments import tables
 from tests.runs import SMOKE, Runs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,19 +75,146 @@ def test_figure_is_deterministic_and_names_the_agents(name: str, run: RunData) -
     assert [agent for agent in agents if agent not in said] == []
 
 
-def test_agents_that_are_never_refused_are_named(run: RunData) -> None:
-    figure = drawn("episode", run)
-    refusals = {agent: run.sample(agent, "refusals").pooled.mean() for agent in run.agents}
-    assert refusals["random"] > 1
-    assert refusals["hermit"] == 0
-    reasons = figure.axes[4]
-    assert "hermit" in reasons.get_xlabel()
-    assert "random" in [label.get_text() for label in reasons.get_yticklabels()]
-    place = [label.get_text() for label in reasons.get_yticklabels()].index("random")
-    bars = [bar for bar in reasons.patches if abs(bar.get_y() + bar.get_height() / 2 - place) < 0.1]
-    assert sum(bar.get_width() for bar in bars) == pytest.approx(refusals["random"])
-    by_debt = run.sample("random", "refusals_by_debt").pooled.mean()
-    assert next(bar.get_width() for bar in bars) == pytest.approx(by_debt)
+# -- the data behind each figure, of the episodes by hand
+
+
+@pytest.fixture(scope="module")
+def hand() -> RunData:
+    return tables.run_of()
+
+
+def by_agent(run: RunData, lines: Sequence[Any]) -> dict[str, list[float]]:
+    """The heights of an axis' first lines, one for each agent."""
+    return {agent: list(line.get_ydata()) for agent, line in zip(run.agents, lines, strict=False)}
+
+
+def bars(axes: Any) -> list[list[tuple[float, float]]]:
+    """Begin and width of the bars, for each row from the top."""
+    rows: dict[float, list[tuple[float, float]]] = {}
+    for bar in axes.patches:
+        place = round(bar.get_y() + bar.get_height() / 2)
+        rows.setdefault(-place, []).append((round(bar.get_x(), 6), round(bar.get_width(), 6)))
+    return [rows[place] for place in sorted(rows)]
+
+
+def dots_of(axes: Any) -> list[tuple[float, float]]:
+    """The points that markers stand at."""
+    marked = [line for line in axes.lines if line.get_marker() in ("o", "D")]
+    return [(round(float(line.get_xdata()[0]), 6), round(float(line.get_ydata()[0]), 6)) for line in marked]
+
+
+def tops(filled: Any) -> dict[float, float]:
+    """The upper edge of a filled area by its x."""
+    edges: dict[float, float] = {}
+    for x, y in np.concatenate([path.vertices for path in filled.get_paths()]).tolist():
+        edges[x] = max(y, edges.get(x, y))
+    return edges
+
+
+def test_refusals_of_an_episode_start_at_zero(hand: RunData) -> None:
+    refused = by_agent(hand, drawn("episode", hand).axes[0].lines)
+    assert refused == {"ppo": [0] * 4, "honest": [0] * 4, "liar": [0, 0.5, 1.0, 1.5]}
+
+
+def test_an_episode_shows_mean_debt_wells_and_net_bits(hand: RunData) -> None:
+    debt, wells, net = (by_agent(hand, axes.lines) for axes in drawn("episode", hand).axes[1:4])
+    assert debt["liar"] == [0, 1.0, 2.75, 2.75]
+    assert wells["liar"] == [384, 360, 348, 348]
+    assert net["honest"] == [0, -0.5, 0, 2.5]
+
+
+def test_refusals_by_cause_are_means_per_episode(hand: RunData) -> None:
+    causes = drawn("episode", hand).axes[4]
+    assert [label.get_text() for label in causes.get_yticklabels()][::-1] == ["ppo", "honest", "liar"]
+    assert bars(causes) == [[(0, 0), (0, 0.2)], [(0, 0), (0, 0.2)], [(0, 4), (4, 1)]]
+
+
+def test_agents_that_are_never_refused_are_named() -> None:
+    calm = tables.rows("hermit", tables.HONEST | {"refusals": [0] * 5})
+    quiet = joined([tables.traces(), tables.trace("hermit", 10_000, debt=[0, 0, 0, 0])])
+    run = tables.run_of(episodes=joined([tables.episodes(), calm]), traces=quiet)
+    assert drawn("episode", run).axes[4].get_xlabel() == "never refused: hermit"
+
+
+def test_a_learning_curve_is_the_mean_of_all_seeds(hand: RunData) -> None:
+    curve, *others = drawn("learning_curve", hand).axes[0].lines
+    assert curve.get_xydata().tolist() == [[5, -1], [295, 10]]
+    assert [line.get_ydata()[0] for line in others] == [10.5, 10.0, 1.0]  # the evaluations
+
+
+def test_a_learning_curve_has_a_band_over_seeds_alone() -> None:
+    bands = [drawn("learning_curve", tables.run_of(training=tables.training(*seeds))).axes[0].collections[0]
+             for seeds in ((0, 1), (0,))]  # fmt: skip
+    assert [len(band.get_paths()) for band in bands] == [1, 0]
+
+
+def test_a_refusal_curve_stacks_causes(hand: RunData) -> None:
+    by_debt, otherwise = drawn("refusal_curve", hand).axes[0].collections
+    assert tops(by_debt) == {5: 3, 295: 1}
+    assert tops(otherwise) == {5: 7, 295: 2}
+
+
+def test_honesty_is_return_against_overclaimed_bits(hand: RunData) -> None:
+    assert dots_of(drawn("honesty", hand).axes[0]) == [(0.3, 10.5), (0.3, 10.0), (4.0, 1.0)]
+
+
+def test_a_comparison_has_returns_and_paired_differences(hand: RunData) -> None:
+    means, paired, _ = drawn("comparison", hand).axes
+    assert [x for x, _ in dots_of(means)] == [10.5, 10.0, 1.0]
+    assert [x for x, _ in dots_of(paired)] == [0.5, -9.0]
+
+
+def test_a_profile_is_the_share_of_episodes_above_x(hand: RunData) -> None:
+    profiles = drawn("comparison", hand).axes[2].lines
+    assert [float(np.interp(10.5, *line.get_data())) for line in profiles] == pytest.approx([0.4, 0.2, 0.0])
+    assert [float(np.interp(1.5, *line.get_data())) for line in profiles] == pytest.approx([1.0, 1.0, 0.4])
+
+
+def test_a_claim_stands_at_the_mean_gain_of_its_plates(hand: RunData) -> None:
+    panels = drawn("claims", hand).axes
+    offsets = [[dot.get_offsets().tolist()[0] for dot in axes.collections] for axes in panels]
+    assert offsets == [[[0.5, 0.25]], [[0.5, 0.25]], [[1, 0.25], [2, 0.5]]]
+
+
+def test_energy_is_that_of_an_episode_by_intent() -> None:
+    verbs = [Verb.REST, Verb.SCREEN, Verb.DMSO, Verb.SCREEN]
+    spent = {"verb": verbs, "energy_spent": [0, 4, 1.5, 5], "energy": [8, 9, 7, 6]}
+    others = [tables.trace("ppo", 10_000, seed=0, **spent), tables.trace("honest", 10_000, **spent)]
+    mine = [tables.trace("liar", seed, **spent) for seed in (10_000, 10_001)]
+    run = tables.run_of("Solvent/Energy-v0", "energy", traces=joined([*others, *mine]))
+    level, energy = drawn("energy_curve", run).axes
+    assert by_agent(run, level.lines)["liar"] == [8, 9, 7, 6]
+    assert [[width for _, width in row if width] for row in bars(energy)] == [[9, 1.5]] * 3
+
+
+def counted(names: Sequence[str], *numbers: int) -> Columns:
+    """The five episodes, with as many findings of each kind in the liar's and none in the others'."""
+    episodes = tables.episodes()
+    liar = episodes["agent"] == "liar"
+    return {**episodes, **{name: n * liar for name, n in zip(names, numbers, strict=True)}}
+
+
+def test_verdicts_are_shares_of_findings() -> None:
+    episodes = counted([f"verdicts_{name}" for name in VERDICTS], 2, 1, 1)
+    run = tables.run_of("Solvent/Gate-v0", "gate", episodes=episodes, training=None)
+    shares, wrong = drawn("verdicts", run).axes
+    assert bars(shares)[2] == [(0, 0.5), (0.5, 0.25), (0.75, 0.25)]
+    assert [x for x, _ in dots_of(wrong)] == [0.8, 1.0, 1.0]
+
+
+def test_words_are_shares_of_findings_by_score() -> None:
+    run = tables.run_of("Solvent/Lab-v0", "lab", episodes=counted(SCORES, 4, 2, 1, 1), training=None)
+    shares, scores = drawn("words", run).axes
+    assert bars(shares)[2] == [(0, 0.5), (0.5, 0.25), (0.75, 0.125), (0.875, 0.125)]
+    assert dots_of(scores) == [(0.875, 0)]  # 7 points of 8 findings; the others have none
+
+
+def test_a_report_steps_through_the_median_episode() -> None:
+    episodes = joined([tables.trace("honest", seed, action=[-1, 0, 0, 0]) for seed in tables.SEEDS])
+    actions = {"action": np.tile([-1, 0, 0, 0], 5)}
+    about, frames = report._episode(tables.run_of(traces={**episodes, **actions}))
+    assert about.startswith("honest, seed 10003: ")  # returns 8, 10, 10, 10, 12 by seed 2, 0, 3, 4, 1
+    assert len(frames) == 4
 
 
 def test_values_are_held_to_the_end_of_an_episode() -> None:

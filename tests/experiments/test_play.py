@@ -79,6 +79,12 @@ def test_episode_ends_with_a_debrief() -> None:
     assert "the honest script in the same lab" in out
 
 
+def test_a_debrief_has_the_claims_of_the_plates_that_ran() -> None:
+    out = played(*TINY, lines="screen noc 0.25\npub noc 0.75\n" + "rest\n" * 9).out
+    (claimed,) = re.findall(r"nocodazole .* (\S+) +\S+ *$", out.partition("What was true")[2], re.MULTILINE)
+    assert claimed == "0.25"
+
+
 def test_watched_agent_plays_to_the_end() -> None:
     out = played(*TINY, "--agent", "honest", "--delay", 0, lines="").out
     scores = re.findall(r"Score: honest (\S+) bits; the honest script in the same lab\s+(\S+) bits", out)

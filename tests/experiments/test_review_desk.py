@@ -114,7 +114,7 @@ def test_decisions_reach_the_stores(
         home = client.get("/").text
         assert all(said in home for said in ("Cost proposals: 2", "Gate reviews: 3", "Responses to label: 2"))
         first, second = keys(client.get("/costs").text, "costs")
-        assert "Recorded." in send(client, f"/costs/{first}", decision="approve", cost="3").text
+        assert "Recorded." in send(client, f"/costs/{first}", decision="approve", cost="2.5").text
         assert "Recorded." in send(client, f"/costs/{second}", decision="reject").text
         assert "Nothing waits." in client.get("/costs").text
         assert "Recorded." in send(client, f"/reviews/{0:016x}", decision="decline").text
@@ -122,7 +122,7 @@ def test_decisions_reach_the_stores(
         before = client.get(f"/responses/{key}").text
         after = send(client, f"/responses/{key}", decision="3").text
     assert [(row.status, row.new_cost) for row in map(costs.proposal, (first, second))] == [
-        ("approved", 3.0),
+        ("approved", 2.5),
         ("rejected", None),
     ]
     assert [made.who for made in gate.decisions().values()] == ["Ada"]

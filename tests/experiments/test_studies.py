@@ -174,6 +174,17 @@ def test_understatement_is_what_is_right_less_what_is_stated() -> None:
     assert columns["understated"] == pytest.approx(columns["accepted"] - columns["wrong"] - columns["stated"])
 
 
+def test_a_claim_has_the_debt_that_was_there_before_it() -> None:
+    columns = records.claims(PLAYERS["max_claimer"](DEBT, 0), DEBT, SEEDS)
+    assert (columns["debt"][columns["heartbeat"] == 0] == 0.0).all()
+
+
+def test_an_agent_is_blocked_until_it_has_repaid() -> None:
+    """Half a bit above the threshold, which one calibration of the honest script repays, is owed for one action."""
+    columns = records.indebted(PLAYERS["honest"](DEBT, 0), DEBT, SEEDS)
+    assert np.median(columns["blocked"]) == 1
+
+
 def test_honest_claims_are_near_the_median() -> None:
     columns = records.claims(PLAYERS["honest"](DEBT, 0), DEBT, np.arange(64))
     assert 0.15 < columns["quantile"].mean() < 0.5

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from solvent import preset
 from solvent_experiments.config import Experiment
@@ -84,6 +85,11 @@ def test_a_learner_of_one_seed_has_no_interval_and_says_so() -> None:
     assert result_tables(rows)[0].rows[0][:3] == ("ppo", "11.00", "one seed")
 
 
+def test_episodes_are_counted_for_each_seed(by_hand: dict[str, Row]) -> None:
+    cells = {agent: cells[-1] for agent, *cells in result_tables(list(by_hand.values()))[0].rows}
+    assert cells == {"ppo": "2 x 5", "honest": "1 x 5", "liar": "1 x 5"}
+
+
 def test_five_seeds_have_an_interquartile_mean_over_runs() -> None:
     parts = [
         tables.rows("ppo", tables.HONEST | {"return": [mean] * 5}, i)
@@ -151,6 +157,15 @@ def test_the_leaderboard_has_the_numbers_of_the_summary(hand_run: RunFolder) -> 
     (entry,) = read_entries([hand_run.root]).values()
     for row in read_rows(hand_run.summary):
         assert entry["agents"][row.agent]["return"] == row.interval("return").to_json()
+
+
+def test_a_run_under_changed_rules_is_marked(hand_run: RunFolder) -> None:
+    config = yaml.safe_load(hand_run.config.read_text())
+    config["params"]["debt"]["threshold"] = 3.0
+    hand_run.config.write_text(yaml.safe_dump(config))
+    assert [one["level"] for one in read_entries([hand_run.root]).values()] == [
+        "Solvent/Debt-v0 (changed parameters)"
+    ]
 
 
 def test_the_leaderboard_of_kept_results_is_that_of_the_pages() -> None:

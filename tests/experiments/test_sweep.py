@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from solvent_experiments.config import read_yaml
-from solvent_experiments.studies.results import StudyResult
+from solvent_experiments.studies.results import Number, StudyResult
 from solvent_experiments.studies.study import Study
 from solvent_experiments.summary import read_rows
-from solvent_experiments.sweep import load_sweep
+from solvent_experiments.sweep import draw, load_sweep
 from tests.commands import call
 
 CONFIG = """
@@ -46,6 +47,15 @@ def test_each_agent_of_a_run_is_a_row(tmp_path: Path) -> None:
 def test_a_sweep_expects_nothing(tmp_path: Path) -> None:
     study = sweep_of("{debt.threshold: [1.0]}", tmp_path)
     assert (study.claim, study.compares) == ("", ())
+
+
+def test_a_sweeps_panels_show_their_own_means() -> None:
+    numbers = {"return": 9.0, "debt_added": 0.5, "refusals_by_debt": 2.0, "wells_spent": 300.0}
+    means = {name: Number(value=value, low=value, high=value) for name, value in numbers.items()}
+    labs = ["debt.threshold=1.0", "debt.threshold=2.0"]
+    result = SimpleNamespace(means={f"{lab}: honest": means for lab in labs})
+    figure = draw(result, labs=labs, agents=["honest"])[""]
+    assert [list(axes.lines[0].get_ydata()) for axes in figure.axes] == [[n, n] for n in numbers.values()]
 
 
 @pytest.mark.slow
