@@ -23,7 +23,6 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import VecVideoRecorder
 
 from solvent import ENVIRONMENTS, preset
-from solvent.lab.verbs import Verb
 from solvent_agents.learning.sb3 import LabVecEnv
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,7 +44,6 @@ NOT_IN_DEV = {
 ZOO = yaml.safe_load((ROOT / "configs" / "rl_zoo3.yml").read_text(encoding="utf-8"))
 
 SHORT = {"budget": {"heartbeats": 3}}
-SCORED = [env_id for env_id, arguments in ENVIRONMENTS.items() if preset(arguments["preset"]).debt.scored]
 
 
 def play(env: gymnasium.Env) -> dict:
@@ -55,12 +53,6 @@ def play(env: gymnasium.Env) -> dict:
         *_, terminated, truncated, info = env.step(0)
         if terminated or truncated:
             return info
-
-
-def loudest_screen(env: gymnasium.Env) -> int:
-    """The screen with the highest claim."""
-    actions = env.unwrapped.actions
-    return int(np.argmax(np.where(actions["verb"] == Verb.SCREEN, actions["claim"], -1.0)))
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
@@ -106,22 +98,6 @@ def test_each_algorithm_learns_and_is_evaluated(
     evaluated = make_vec_env("solvent:Solvent/Debt-v0", 2)
     mean, _ = evaluate_policy(model, evaluated, n_eval_episodes=2)
     assert -20.0 < mean < 24.0
-
-
-@pytest.mark.parametrize("env_id", SCORED)
-def test_an_episode_that_stable_baselines3_cuts_has_paid_its_debt(env_id: str) -> None:
-    envs, same = make_vec_env(env_id, env_kwargs={"max_episode_steps": 2}), gymnasium.make(env_id)
-    envs.seed(0)
-    envs.reset()
-    same.reset(seed=0)
-    loud = loudest_screen(same)
-    for _ in range(2):
-        _, _, _, (info,) = envs.step(np.array([loud]))
-        same.step(loud)
-    debt = same.unwrapped.get_state()["debt"]
-    assert info["TimeLimit.truncated"]
-    assert debt > 0.0
-    assert info["episode"]["r"] == pytest.approx(-debt, abs=1e-6)
 
 
 # -- videos --------------------------------------------------------------------------------------

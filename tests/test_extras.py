@@ -31,11 +31,7 @@ def installed(where: Path, direct_url: object | None) -> None:
     ],
 )
 def test_the_command_is_that_of_the_installation(
-    source: str | None,
-    editable: bool,
-    command: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    source: str | None, editable: bool, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("my clone", "clone", "site"):
         (tmp_path / name).mkdir()

@@ -37,6 +37,16 @@ def test_a_controller_compiles_nothing() -> None:
     )
 
 
+def test_importing_loads_neither_compiler_nor_settings() -> None:
+    assert run("import sys, solvent\nprint({'numba', 'scipy', 'pydantic'} & set(sys.modules))") == "set()"
+
+
+def test_a_lab_loads_no_learner_and_no_instrument() -> None:
+    others = {"torch", "matplotlib", "sklearn", "sentence_transformers", "sqlalchemy"}
+    code = "import gymnasium, sys\ngymnasium.make('solvent:Solvent/Lab-v0').reset(seed=0)\n"
+    assert run(f"{code}print({others} & set(sys.modules))") == "set()"
+
+
 @pytest.mark.parametrize("order", ["import gymnasium, solvent", "import solvent, gymnasium"])
 def test_ids_are_registered_in_either_order_of_imports(order: str) -> None:
     assert run(f"{order}\nprint('Solvent/Debt-v0' in gymnasium.registry)") == "True"

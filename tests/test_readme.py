@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from solvent_experiments.leaderboard import leaderboard_table, read_entries
+from solvent_experiments.leaderboard import leaderboard_markdown, leaderboard_table, read_entries
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -47,3 +47,5 @@ def test_it_is_read_in_a_few_minutes() -> None:
 def test_its_table_is_what_is_kept() -> None:
     entries = read_entries([ROOT / "docs" / "results" / "leaderboard.json"])
     assert leaderboard_table(entries, "Solvent/Debt-v0").markdown() in TEXT
+    page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
+    assert leaderboard_markdown(entries) in page

@@ -94,21 +94,9 @@ def asks(connect, question):
     return anyio.run(ask)
 
 
-def scores(connect, level, seeds, salt=""):
-    return [asks(connect, lambda session, _, seed=seed: play(session, level, seed, salt)) for seed in seeds]
-
-
 def honest_returns(level, seeds):
     params = preset(LEVELS[level])
     return episodes(PLAYERS["honest"](params, 0), params, seeds)["return"].tolist()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("level", ["Debt", "Lab"])
-def test_the_honest_script_scores_over_http_what_it_scores_without(level):
-    right = honest_returns(level, SEEDS)  # first: a client that compiles in its session loses the connection
-    with served("--env", f"Solvent/{level}-v0") as (url, _):
-        assert scores(functools.partial(over_http, url), level, SEEDS) == right
 
 
 SALT = "pepper"

@@ -296,10 +296,3 @@ def test_a_study_runs_resumes_and_draws(tmp_path: Path) -> None:
     result = StudyResult.read(tmp_path / "claims.json")
     assert result.seeds == {"enforced": [0], "tracked": [0], "document": [0]}
     assert (tmp_path / "claims.png").stat().st_size > 10_000
-
-
-@pytest.mark.slow
-def test_a_study_of_other_steps_refuses_the_whole_ones_folder(tmp_path: Path) -> None:
-    smoke = ("study", "run", "costs", "--smoke", "--seeds", 0, "--runs", tmp_path, "--quiet", "--jobs", 1)
-    call(*smoke).succeeded()
-    call(*smoke, "--steps", 640).refused("holds another config (train.ppo.n_timesteps")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -102,7 +103,8 @@ def first_problem(error: ValidationError, model: type[BaseModel]) -> tuple[str, 
         return key, "missing"
     if first["type"] == "extra_forbidden":
         return key, "unknown key" + nearest(key, model.model_fields)
-    return key, f"got {first['input']!r:.60}; {first['msg'].replace('Input should be', 'allowed:')}"
+    problem = re.sub("^(Input|String) should (be|match)", "allowed:", first["msg"])
+    return key, f"got {first['input']!r:.60}; {problem}"
 
 
 @functools.cache
