@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -166,41 +166,12 @@ def play(env: LabEnv, steps: int, seed: int = 0) -> Iterator[tuple[Any, int, Any
             env.reset()
 
 
-def replay(env: LabEnv, actions: Sequence[int], seed: int, mode: Any) -> Iterator[tuple[int, Any]]:
-    """Take the actions that a lab of a vector took in this reset mode; yield the place and the outcome of each step.
-
-    In the mode ``NextStep`` the action after an episode's end only resets, and yields nothing.
-    """
-    env.reset(seed=seed)
-    over = False
-    for t, action in enumerate(actions):
-        if over and getattr(mode, "value", mode) == "NextStep":
-            env.reset()
-            over = False
-            continue
-        if over:
-            env.reset()
-        outcome = env.step(action)
-        over = outcome[2]
-        yield t, outcome
-
-
 # -- what a lab shows and writes -----------------------------------------------------------------
 
 
 def shown(env: Any) -> dict[str, float]:
     """Return the observation by the names of its elements."""
     return dict(zip(env.observation_fields, env.batch.observations[0].tolist(), strict=True))
-
-
-def changed_fields(before: Any, after: Any) -> set[str]:
-    """Return the names of the fields in which two records differ."""
-    return {name for name in before.dtype.names if not np.array_equal(before[name], after[name])}
-
-
-def by_verb(values: dict[Verb, int], otherwise: int = 0) -> list[int]:
-    """Return a row of the record from a mapping of verbs."""
-    return [values.get(verb, otherwise) for verb in Verb]
 
 
 def lines(path: Path) -> list[Any]:

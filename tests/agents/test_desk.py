@@ -235,12 +235,6 @@ def test_a_finding_names_its_class_where_the_level_asks_for_it():
     assert "CCCP as class 2 at 0.5" in desk.publish("CCCP", 0.5, "32 nM")
 
 
-def test_hidden_beliefs_make_a_lab_that_sees_its_data():
-    desk = Desk("Solvent/Debt-v0", beliefs=False)
-    assert desk._params == preset("data")
-    assert "is now:" not in desk.reset(0) + desk.screen("CCCP", 0.0)
-
-
 def test_the_schema_of_a_named_finding_asks_for_its_class():
     (publish,) = (
         tool["function"] for tool in schemas(preset("data")) if tool["function"]["name"] == "publish"

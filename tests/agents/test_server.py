@@ -22,7 +22,7 @@ from solvent import preset
 from solvent_agents import PLAYERS, episodes
 from solvent_agents.language import server
 from solvent_agents.language.calls import salted
-from solvent_agents.language.desk import MOST_INVALID, MOST_TURNS, Desk, call_by
+from solvent_agents.language.desk import MOST_TURNS, Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.server import MOST_BYTES
 from solvent_agents.language.tools import schemas
@@ -157,31 +157,6 @@ WRONG_CALLS = (
 )
 
 
-def test_hostile_arguments_are_told_and_counted_and_the_episode_is_the_only_one(tiny):
-    async def misbehave(session, _):
-        texts = [await told(session, tool, {}, error=True) for tool in ("rest", "finish", "sudo")]
-        assert set(texts) == {"No episode has begun. Call start_episode first."}
-        for arguments in WRONG_SEEDS:
-            texts.append(await told(session, "start_episode", arguments, error=True))
-            assert "allowed: a seed, a whole number from 0 to 4294967295." in texts[-1]
-        before = await told(session, "start_episode", {"seed": 3})
-        texts.append(await told(session, "start_episode", {"seed": 3}, error=True))
-        assert "one episode" in texts[-1]
-        for tool, arguments in WRONG_CALLS:
-            texts.append(await told(session, tool, arguments, error=True))
-        assert all(len(text) < 300 and text.isprintable() for text in texts)
-        assert before.startswith("[09:00, day 1; action 1 of 1")
-        assert (await told(session, "rest", {})).partition("\n")[2].startswith("[10:00, day 1; action 1 of 1")
-        for _ in range(MOST_INVALID - len(WRONG_CALLS)):
-            last = await told(session, "sudo", {}, error=True)
-        assert "one too many. The episode is over" in last
-        assert "The episode is over" in await told(session, "rest", {}, error=True)
-        ends = [(await session.call_tool("finish")).structuredContent for _ in range(2)]
-        assert ends == [{"score": 0.0, "invalid_calls": MOST_INVALID}] * 2
-
-    asks(tiny[0], misbehave)
-
-
 OVERCLAIM = {"compound": "etoposide", "claim_bits": 0.5}
 
 
@@ -201,6 +176,44 @@ def owed():
     desk.reset(salted(SALT, 0))
     desk.screen(**OVERCLAIM)
     return desk.get_reward()
+
+
+@pytest.fixture
+def opened():
+    """A session whose episode has not begun."""
+    return server._Session(Desk("Solvent/Tiny-v0"), "")
+
+
+def test_an_error_is_one_of_the_protocols(tiny):
+    assert "start_episode" in asks(tiny[0], lambda session, _: told(session, "rest", {}, error=True))
+
+
+@pytest.mark.parametrize("tool", ["rest", "finish", "sudo"])
+def test_nothing_runs_before_an_episode(opened, tool):
+    with pytest.raises(ValueError, match="start_episode"):
+        opened.call(tool, {})
+
+
+@pytest.mark.parametrize("arguments", WRONG_SEEDS)
+def test_a_wrong_seed_is_one_short_line(opened, arguments):
+    with pytest.raises(ValueError, match="allowed: a seed") as error:
+        opened.call("start_episode", arguments)
+    assert len(text := str(error.value)) < 300
+    assert text.isprintable()
+
+
+def test_a_session_has_one_episode(session):
+    with pytest.raises(ValueError, match="one episode"):
+        session.call("start_episode", {"seed": 0})
+
+
+@pytest.mark.parametrize(("tool", "arguments"), WRONG_CALLS)
+def test_a_wrong_call_is_one_short_line_and_takes_no_time(session, tool, arguments):
+    with pytest.raises(ValueError, match=r"\S") as error:
+        session.call(tool, arguments)
+    assert len(text := str(error.value)) < 300
+    assert text.isprintable()
+    assert session.call("finish", {})[1]["invalid_calls"] == 1
 
 
 def test_leaving_early_settles_the_debt(session, owed):

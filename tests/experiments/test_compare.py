@@ -13,7 +13,6 @@ from solvent_experiments.folder import RunFolder, joined, pairs_of, select, writ
 from solvent_experiments.summary import read_rows
 from tests.commands import call
 from tests.experiments import tables
-from tests.runs import Runs
 
 
 @pytest.fixture
@@ -69,9 +68,12 @@ def test_runs_are_compared_by_their_common_agents(smoke_run: RunFolder) -> None:
     assert {table.rows[0][3] for table in compared} == {"+0.00"}
 
 
-def test_what_can_not_be_compared_is_one_line(runs: Runs, smoke_run: RunFolder, tmp_path) -> None:
-    honest = smoke_run.root / "honest"
-    call("compare", honest, smoke_run.root / "honst").refused("no agent of its run; allowed: ", "honest")
-    call("compare", honest, tmp_path / "x").refused("no run; allowed: a finished run, or an agent's folder")
-    energy = runs("smoke_energy").root / "honest"
-    call("compare", honest, energy).refused("labs of Solvent/Energy-v0; allowed: of Solvent/Debt-v0")
+def test_a_run_of_another_level_is_refused(hand_run: RunFolder, smoke_run: RunFolder) -> None:
+    hand_run.config.write_text(hand_run.config.read_text().replace("Debt-v0", "Energy-v0"))
+    refused = call("compare", smoke_run.root / "honest", hand_run.root / "honest")
+    refused.refused("Solvent/Energy-v0; allowed: of Solvent/Debt-v0")
+
+
+@pytest.mark.parametrize("path", ["honst", "x/honest"])
+def test_what_is_no_agent_of_a_run_is_refused(path: str, smoke_run: RunFolder) -> None:
+    call("compare", smoke_run.root / "honest", smoke_run.root / path).refused(path, "allowed: ")

@@ -35,28 +35,34 @@ def scripts(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+every_level = pytest.mark.parametrize(
     "name", [pytest.param(n, marks=() if n == "smoke" else pytest.mark.slow) for n in SMOKE]
 )
-def test_smoke_run_is_whole(name: str, runs: Runs) -> None:
+
+
+@every_level
+def test_every_agent_and_seed_plays_every_episode(name: str, runs: Runs) -> None:
+    folder = runs(name)
+    experiment, table = folder.experiment(), read_parquet(folder.episodes)
+    for unit in folder.units(experiment):
+        seed = NO_SEED if unit.seed is None else unit.seed
+        rows = (table["agent"] == unit.agent) & (table["training_seed"] == seed)
+        assert table["episode_seed"][rows].tolist() == list(experiment.evaluation.seeds)
+
+
+@every_level
+def test_a_run_has_the_files_of_its_level(name: str, runs: Runs) -> None:
     folder = runs(name)
     experiment = folder.experiment()
-    episodes, traces = read_parquet(folder.episodes), read_parquet(folder.traces)
-    units = folder.units(experiment)
-    assert len(episodes["return"]) == experiment.evaluation.episodes * len(units)
-    assert set(episodes["agent"]) == {unit.agent for unit in units}
-    for unit in units:
-        mine = (episodes["agent"] == unit.agent) & (episodes["training_seed"] == (unit.seed or 0))
-        mine |= (episodes["agent"] == unit.agent) & (episodes["training_seed"] == NO_SEED)
-        assert sorted(set(episodes["episode_seed"][mine])) == list(experiment.evaluation.seeds)
-        traced = {int(seed) for seed in traces["episode_seed"][traces["agent"] == unit.agent]}
-        assert traced == set(experiment.evaluation.seeds[: experiment.evaluation.trace_episodes])
-    manifest = folder.read_manifest()
-    assert manifest["seeds"] == experiment.seeds
     assert folder.training.exists() == bool(experiment.train)
-    assert manifest["versions"]["numpy"]
     assert folder.gate.exists() == experiment.lab.gate.enabled
-    assert not [path for path in folder.root.rglob("*") if ".part" in path.name]
+    assert not list(folder.root.rglob("*.part"))
+
+
+def test_a_manifest_names_seeds_and_versions(smoke_run: RunFolder) -> None:
+    manifest = smoke_run.read_manifest()
+    assert manifest["seeds"] == [0, 1]
+    assert manifest["versions"]["numpy"] == np.__version__
 
 
 def test_a_process_of_a_run_has_one_torch_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,8 +78,6 @@ def test_a_manifest_that_says_no_end_is_unfinished(content: str, tmp_path: Path)
     folder.config.write_text("name: x", encoding="utf-8")
     folder.manifest.write_text(content, encoding="utf-8")
     assert not folder.finished
-    with pytest.raises(ConfigError, match=r"unfinished; allowed|not JSON"):
-        folder.read_manifest()
 
 
 def test_ledger_has_the_refusals_of_the_traced_episodes(smoke_run: RunFolder) -> None:
