@@ -36,10 +36,3 @@ def test_the_command_has_one_thread_unless_the_environment_says_otherwise(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert said.stdout.splitlines()[-1] == used
-
-
-def test_the_package_runs_as_a_module() -> None:
-    command = [sys.executable, "-m", "solvent_experiments", "--version"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0
-    assert "solvent" in result.stdout

@@ -15,7 +15,7 @@ def at_once(code: str, *arguments: object) -> list[int]:
     """Exit codes of three processes that execute ``code`` at the same time, with their number as last argument."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     processes = [subprocess.Popen([*command, str(number)]) for number in range(3)]
-    return [process.wait() for process in processes]
+    return [process.wait(60) for process in processes]
 
 
 def test_one_process_at_a_time_holds_a_lock(tmp_path: Path) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from solvent import preset
+from solvent.files import now
 from solvent.lab.codes import Event
 from solvent_experiments.config import Experiment
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.folder import Columns, joined, owned
-from solvent_experiments.summary import summary
+from solvent_experiments.folder import Columns, RunFolder, joined, owned, write_parquet
+from solvent_experiments.summary import summary, write_rows
 
 SEEDS = [10_000, 10_001, 10_002, 10_003, 10_004]
 HONEST = {
@@ -85,3 +88,18 @@ def run_of(env: str = "Solvent/Debt-v0", level: str = "default", **tables: Colum
     experiment = Experiment(name="hand", env=env, params={"budget": {"heartbeats": 3}}, train={"ppo": None})
     columns = {"episodes": episodes(), "traces": traces(), "training": training(0, 1), **tables}
     return RunData(experiment, tuple(summary(columns["episodes"], preset(level))), **columns)
+
+
+def written_run(root: Path) -> RunFolder:
+    """A finished run of the three agents in a folder, without figures, traces and training."""
+    params = preset("default").to_mapping()
+    experiment = Experiment(
+        name="hand", params=params, agents=["honest", "liar"], train={"ppo": {}}, seeds=[0, 1]
+    )
+    folder, played = RunFolder(root), episodes()
+    root.mkdir()
+    folder.prepare(experiment)
+    folder.write_manifest(experiment, now(), now())
+    write_parquet(folder.episodes, played)
+    write_rows(folder.summary, experiment, summary(played, experiment.lab))
+    return folder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -109,10 +108,12 @@ def test_a_kept_summary_is_read_again(by_hand: dict[str, Row], tmp_path: Path) -
     assert read_rows(path) == list(by_hand.values())
 
 
-def test_levels_have_the_tables_of_their_mechanisms(smoke_lab_run: RunFolder) -> None:
-    shown = result_tables(read_rows(smoke_lab_run.summary), title="x", mark="CONTAMINATED")
-    assert shown[0].title == "x\nCONTAMINATED"
-    assert [each.headings[1] for each in shown[2:]] == ["energy\nspent", "ac-\ncepted", "score\n0"]
+def test_levels_have_the_tables_of_their_mechanisms() -> None:
+    mechanisms = {"energy_spent": 1.0, "verdicts_accept": 1.0, "adequacy_0": 1.0}
+    row = Row("honest", 1, 1, {"return": Interval(1.0, 1.0, 1.0), **mechanisms})
+    displayed = result_tables([row], title="x", mark="CONTAMINATED")
+    assert displayed[0].title == "x\nCONTAMINATED"
+    assert [each.headings[1] for each in displayed[1:]] == ["energy\nspent", "ac-\ncepted", "score\n0"]
 
 
 def test_cells_are_escaped() -> None:
@@ -137,12 +138,8 @@ def test_an_interval_as_texts(number: Interval, texts: tuple[str, str]) -> None:
 
 
 @pytest.fixture
-def hand_run(smoke_run: RunFolder, tmp_path: Path) -> RunFolder:
-    """The smoke run with the summary of the five episodes."""
-    shutil.copytree(smoke_run.root, tmp_path / "run", ignore=shutil.ignore_patterns("*.parquet", "figures"))
-    folder = RunFolder(tmp_path / "run")
-    write_rows(folder.summary, folder.experiment(), summary(tables.episodes(), preset("default")))
-    return folder
+def hand_run(tmp_path: Path) -> RunFolder:
+    return tables.written_run(tmp_path / "run")
 
 
 def test_the_leaderboard_of_five_episodes(hand_run: RunFolder) -> None:
