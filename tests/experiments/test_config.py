@@ -13,6 +13,7 @@ from tests.commands import call
 CONFIGS = Path(__file__).parents[2] / "configs"
 GOOD = "name: x\nagents: [random]\n"
 RECIPE = "algorithm: PPO, n_timesteps: 64, n_envs: 2"
+MEETING = f"train: {{p: {{{RECIPE}}}}}\nseeds: [10005]\nevaluation: {{episodes: 6}}\n"
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10)
 )
@@ -30,7 +31,7 @@ WRONG = {
     "nothing to run": ("name: x\n", "agents: got none, and nothing to train"),
     "an agent twice": ("name: x\nagents: [hermit, hermit]\n", "agents: 'hermit' can't name a folder"),
     "a seed twice": (GOOD + "seeds: [3, 3]\n", "seeds: got 3 twice"),
-    "a seed of the evaluation": (GOOD + "train: {ppo: {}}\nseeds: [10005]\n", "seeds: got 10005; allowed: no seed of"),
+    "a seed of the evaluation": (GOOD + MEETING, "seeds: got 10005; allowed: "),
     "exact where nothing is solved": ("name: x\nagents: [exact]\n", "agents[0]: exact has no solution"),
     "a file's name for a learner": (GOOD + f"train: {{config.yaml: {{{RECIPE}}}}}\n", "train.config.yaml: 'config"),
     "a key twice": (GOOD + "seeds: [0]\nseeds: [1]\n", "'seeds' is given twice"),
