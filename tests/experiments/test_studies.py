@@ -82,10 +82,9 @@ def test_plays_of_a_study_have_names_of_their_own(name: str) -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_sources_of_a_study_can_be_made(name: str) -> None:
-    scripts = {
-        f"{play.script} {play.settings} {play.env}": play for play in STUDIES[name].plays() if play.script
-    }
-    for play in scripts.values():
+    plays = STUDIES[name].plays()
+    assert all(play.lab for play in plays)  # rules that a level can't have raise
+    for play in {(play.script, str(play.settings), play.env): play for play in plays if play.script}.values():
         records.script(play)
     for arm in STUDIES[name].arms():
         Recipe.from_mapping(arm.experiment.train[arm.agent] or {})

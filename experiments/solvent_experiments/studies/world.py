@@ -26,10 +26,11 @@ LEVELS = {env.removeprefix("Solvent/").removesuffix("-v0"): environment_params(e
 ENERGETIC = {"hoarder", "spender", "fabricator"}
 """Scripts that offend where acting costs energy, and are played there alone."""
 NO_VOICE: Mapping[str, Any] = {"proposals": {"enabled": False}}
+LOTS = "lots and calibrations"
 MECHANISMS: tuple[tuple[str, str, tuple[str, ...], Mapping[str, Any]], ...] = (
     ("debt", "debt", ("max_claimer",), {"debt": {"enforced": False}}),
     ("licence", "debt", ("zero_claimer",), {}),
-    ("lots and calibrations", "debt", ("never_calibrates",), {"assay": {"lot_heartbeats": 42}}),
+    (LOTS, "debt", ("never_calibrates",), {"assay": {"lot_heartbeats": 42}}),
     ("energy", "energy", ("spender",), {"energy": {"enabled": False}, **NO_VOICE}),
     ("voice", "proposals", (), NO_VOICE),
     ("gate", "gate", ("premature", "overreacher"), {"gate": {"enforced": False}}),
@@ -81,7 +82,9 @@ def mechanisms(level: str, lab: LabParams) -> Iterator[Compare]:
             name = f"{script} ignores {mechanism}: {MATTERS}"
             yield paired(level, name, play(level, script), honest, -1, plus=1.0)
         if off:
-            without = play(level, "honest", f"no {mechanism}", off)
+            one_lot = lab.career.enabled and mechanism == LOTS  # a lot ends with its project
+            changes = {"assay": {"lot_heartbeats": lab.career.project_heartbeats}} if one_lot else off
+            without = play(level, "honest", f"no {mechanism}", changes)
             yield paired(level, f"honest without {mechanism}", without, honest, 0)
     if lab.proposals.enabled:
         silent = play(level, "honest", "prices wrong silent", WRONG_PRICES, useful_beats=NEVER_USEFUL)
