@@ -16,6 +16,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from solvent import ENVIRONMENTS, LabParams, ParamError, preset
+from solvent.errors import SolventError
 from solvent.extras import install
 from solvent.files import first_problem, read_input, strict_json
 from solvent.lab.settings import nearest
@@ -36,7 +37,7 @@ Seed = Annotated[int, Field(ge=0, lt=SEED_LIMIT, strict=True)]
 Count = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
 
 
-class ConfigError(ValueError):
+class ConfigError(SolventError, ValueError):
     """An input that can't be used. The message is one line: file, key, the value and the allowed ones."""
 
     def __init__(self, problem: str, *, file: Path | None = None, key: str = "") -> None:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from solvent.errors import BROKEN, STOPPED, SolventError
 from solvent.files import now, write_atomically, write_json
 from solvent_agents.agent import Agent
 from solvent_experiments.config import Experiment
@@ -49,12 +50,19 @@ PACE = {"training": 5e-5, "evaluation": 4e-3, "search": 0.4}
 """Seconds per step of a training, episode of an evaluation, and episode of an agent that searches, until measured."""
 
 
-class Interrupted(Exception):  # noqa: N818 - not an error
+class Interrupted(SolventError):  # noqa: N818 - not an error
     """The run was stopped; the same command resumes it."""
 
+    exit_code = STOPPED
 
-class BrokenRunError(RuntimeError):
+    def __str__(self) -> str:
+        return "stopped; the same command resumes it"
+
+
+class BrokenRunError(SolventError, RuntimeError):
     """Some units failed. The message has a line for each."""
+
+    exit_code = BROKEN
 
 
 class Message(NamedTuple):

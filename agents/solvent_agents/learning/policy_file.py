@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from stable_baselines3.common.policies import BasePolicy
 
+from solvent.errors import SolventError
 from solvent.files import read_input, write_atomically
 from solvent.lab.actions import action_table
 from solvent.lab.observation import observation_fields, observation_space
@@ -30,7 +31,7 @@ PACKAGES = ("numpy", "safetensors", "sb3-contrib", "solvent-gym", "stable-baseli
 LARGEST, LONGEST = 2**28, 2**22  # bytes of weights, of a description
 
 
-class PolicyFileError(ValueError):
+class PolicyFileError(SolventError, ValueError):
     """A policy file that can't be used. The message is one line: file, what is wrong, what is allowed."""
 
 

@@ -25,6 +25,7 @@ from mcp.types import CONNECTION_CLOSED, PaginatedRequestParams
 from pydantic import ValidationError
 
 from solvent.energy import ToolEnergy, energy_for_tool
+from solvent.errors import SolventError
 from solvent.files import first_problem
 from solvent_experiments.console import one_line
 
@@ -35,7 +36,7 @@ MOST_JUNK = 100  # lines that are not a message, as of a banner before the proto
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, ConnectionError)
 
 
-class ServerError(ValueError):
+class ServerError(SolventError, ValueError):
     """A server that can't be priced. The message is one line: the server and its fault."""
 
 
