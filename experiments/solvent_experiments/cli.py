@@ -371,7 +371,10 @@ def envs() -> None:
         shapes = (len(action_table(lab)), len(observation_fields(lab)))
         rows.append((env, *map(str, sizes + shapes), f"{lab.ceiling:g}"))
     headings = ("id", "compounds", "wells", "heartbeats", "slots", "actions", "observed", "most bits")
-    caption = "Slots: most actions per heartbeat. Most bits: all that can be known, a bound on every return."
+    caption = (
+        "Slots: most actions per heartbeat. Most bits: what is unknown at first about the compounds of all projects, "
+        "a bound on the mean return of every policy."
+    )
     new_console().print(Table(headings, tuple(rows), caption=caption).terminal())
     suggest("`solvent play --env ID` runs one by hand, `solvent explain --env ID` explains its costs.")
 
