@@ -31,6 +31,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+import solvent
 from solvent.files import locked, write_atomically, write_json
 from solvent.lab.columns import join_columns
 from solvent_experiments.config import ConfigError, Experiment, read_json, read_yaml
@@ -150,7 +151,7 @@ class RunFolder:
             "seeds": experiment.seeds,
             "agents": dict(zip(experiment.agent_names, experiment.agents, strict=True)),
             "command": shlex.join(["solvent", *sys.argv[1:]]),
-            "solvent": _version("solvent-gym"),
+            "solvent": solvent.__version__,  # of the source: an editable install keeps old metadata
             "commit": _commit(),
             "python": platform.python_version(),
             "platform": platform.platform(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+import solvent
+from solvent.files import now
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, load_experiment
 from solvent_experiments.folder import NO_SEED, RunFolder, differences, read_parquet
 from solvent_experiments.run import BrokenRunError, Clock, Message, Processes, in_order, run_experiment
@@ -70,6 +73,15 @@ def test_a_manifest_that_says_no_end_is_unfinished(content: str, tmp_path: Path)
     assert not folder.finished
     with pytest.raises(ConfigError, match=r"unfinished; allowed|not JSON"):
         folder.read_manifest()
+
+
+def test_a_manifest_has_the_version_of_the_source(
+    scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solvent, "__version__", "9.9")
+    folder = RunFolder(tmp_path)
+    folder.write_manifest(load_experiment(scripts), now(), now())
+    assert json.loads(folder.manifest.read_text())["solvent"] == "9.9"
 
 
 def test_ledger_has_the_refusals_of_the_traced_episodes(smoke_run: RunFolder) -> None:

@@ -135,7 +135,7 @@ class LabParams(MechanismParams):
 
     @property
     def projects(self) -> int:
-        """Number of projects in an episode, each with compounds of its own."""
+        """Number of projects in an episode, each with its own compounds."""
         return (
             math.ceil(self.budget.heartbeats / self.career.project_heartbeats) if self.career.enabled else 1
         )
