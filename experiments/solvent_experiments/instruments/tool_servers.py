@@ -9,16 +9,14 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import shutil
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 import httpx
-import mcp.client.stdio
-from anyio.streams.text import TextReceiveStream
 from mcp import ClientSession, McpError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CONNECTION_CLOSED, PaginatedRequestParams
@@ -28,6 +26,7 @@ from solvent.energy import ToolEnergy, energy_for_tool
 from solvent.errors import SolventError
 from solvent.files import first_problem
 from solvent_experiments.console import one_line
+from solvent_experiments.instruments import relay
 
 __all__ = ["Listing", "ServerError", "list_tools"]
 
@@ -48,13 +47,15 @@ class Listing:
     tools: list[ToolEnergy] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     complete: bool = False
-    sent: int = 0  # bytes
+    sent: int = 0  # bytes, over HTTP
+    too_long: bool = False  # it has sent more than the limit
     junk: list[str] = field(default_factory=list)  # lines that aren't the protocol's
     scope: anyio.CancelScope | None = None  # of the conversation
 
-    def count(self, part: bytes | str) -> None:
+    def count(self, part: bytes) -> None:
         self.sent += len(part)
         if self.sent > MOST_SENT:
+            self.too_long = True
             self.stop()  # the SDK may take the error for a lost connection, and ask again
             raise ConnectionError("more than the limit")
 
@@ -77,7 +78,7 @@ def list_tools(server: str, timeout: float = 20.0, *, show_stderr: bool = False)
     logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # what it logs is said in the error
     heard = Listing()
     fault: BaseException = TimeoutError()  # what stopped the conversation, if not its end
-    with open(os.devnull, "w") as silent, _counted_stdout(heard):  # noqa: PTH123
+    with open(os.devnull, "w") as silent:  # noqa: PTH123
         ask = _ask_url if server.lower().startswith(("http://", "https://")) else _ask_command
         try:
             anyio.run(ask, server, timeout, heard, sys.stderr if show_stderr else silent)
@@ -95,8 +96,13 @@ async def _ask_command(command: str, timeout: float, heard: Listing, errlog: Any
         raise ServerError(f"isn't a command line ({error})") from None
     if not words or "://" in words[0]:
         raise ServerError("is neither a command line nor a URL; allowed: a command, http:// or https://")
+    program = shutil.which(words[0])
+    if program is None:
+        raise ServerError("no such command")
+    # The SDK has no limit for what a command sends, the relay has one. -I: it imports nothing from here.
+    relayed = ["-I", relay.__file__, str(MOST_SENT), program, *words[1:]]
     # Bytes that aren't UTF-8 become junk instead of breaking the reader.
-    parameters = StdioServerParameters(command=words[0], args=words[1:], encoding_error_handler="replace")
+    parameters = StdioServerParameters(command=sys.executable, args=relayed, encoding_error_handler="replace")
     async with stdio_client(parameters, errlog) as (read, write):
         with anyio.fail_after(timeout) as heard.scope:  # inside: the server's shutdown takes its time
             await _converse(read, write, heard, MOST_JUNK)
@@ -130,28 +136,12 @@ class _CountedStream(httpx.AsyncByteStream):
         await self._stream.aclose()
 
 
-@contextmanager
-def _counted_stdout(heard: Listing) -> Iterator[None]:
-    """Count what the SDK reads from a command; it has no limit and no place for one but this name."""
-
-    class Counted(TextReceiveStream):
-        async def receive(self) -> str:
-            part = await super().receive()
-            heard.count(part)
-            return part
-
-    vars(mcp.client.stdio)["TextReceiveStream"] = Counted
-    try:
-        yield
-    finally:
-        vars(mcp.client.stdio)["TextReceiveStream"] = TextReceiveStream
-
-
 async def _converse(read: Any, write: Any, heard: Listing, most_junk: int) -> None:
     async def on_message(message: object) -> None:
         if isinstance(message, Exception):
             heard.junk.append(_said(message))
-            if len(heard.junk) >= most_junk:
+            heard.too_long |= heard.junk[-1] == relay.OVER
+            if heard.too_long or len(heard.junk) >= most_junk:
                 heard.stop()
         await anyio.lowlevel.checkpoint()
 
@@ -184,7 +174,7 @@ def _problem(error: BaseException, timeout: float, heard: Listing) -> str:
     )
     late = isinstance(error, TimeoutError | httpx.TimeoutException)
     late = late or (heard.scope is not None and heard.scope.cancel_called)
-    if heard.sent > MOST_SENT:
+    if heard.too_long:
         return f"sent more than {MOST_SENT // 2**20} MiB"
     if heard.junk and (closed or late):
         return f"sent nothing that the protocol knows; it sent: {heard.junk[0]}"
@@ -193,8 +183,6 @@ def _problem(error: BaseException, timeout: float, heard: Listing) -> str:
     if closed:
         return "ended before it answered; --stderr shows what it says"
     match error:
-        case FileNotFoundError():
-            return "no such command"
         case ServerError():
             return str(error)
         case McpError():
