@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import re
 import sys
 import time
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -60,25 +58,12 @@ def complain(said: str) -> None:
 
 def new_console(*, stderr: bool = False, least: int = 120) -> Console:
     """Return a console as wide as its terminal; outside a terminal, at least ``least`` columns wide."""
-    kind = _console()
-    console = kind(stderr=stderr, markup=False)
-    return (
-        console if console.is_terminal else kind(stderr=stderr, markup=False, width=max(console.width, least))
-    )
+    from solvent_experiments.visible_console import VisibleConsole
 
-
-@functools.cache
-def _console() -> type[Console]:
-    """Return the class of all consoles; rich is imported when one is needed."""
-    from rich.console import Console
-    from rich.segment import Segment
-
-    class VisibleConsole(Console):
-        def render(self, *args: Any, **kwargs: Any) -> Iterable[Segment]:
-            for segment in super().render(*args, **kwargs):
-                yield segment if segment.control else segment._replace(text=visible(segment.text, "\n"))
-
-    return VisibleConsole
+    console = VisibleConsole(stderr=stderr, markup=False)
+    if console.is_terminal:
+        return console
+    return VisibleConsole(stderr=stderr, markup=False, width=max(console.width, least))
 
 
 def span(seconds: float) -> str:

@@ -33,6 +33,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.untyped_passes import IRProcessing
 from numba.extending import overload
 
+from solvent.lab.compiled import TOLD
 from solvent.lab.mechanism import copy_fields
 
 SWITCH = "enabled"
@@ -294,11 +295,12 @@ class _Loop(CPUDispatcher):
                 gc.enable()
 
 
-@functools.cache
 def _tell() -> None:
-    """Tell the user, once per process, that compilation is under way."""
-    text = "solvent: compiling the lab, up to a minute; later runs of this level load it from a cache"
-    print(text, file=sys.stderr, flush=True)
+    """Tell the user that compilation is under way, once for this process and all that it starts afterwards."""
+    if TOLD not in os.environ:
+        os.environ[TOLD] = "1"
+        text = "solvent: compiling the lab, up to a minute; later runs of this level load it from a cache"
+        print(text, file=sys.stderr, flush=True)
 
 
 @functools.cache
