@@ -12,8 +12,7 @@ import pytest
 from numba.core.caching import NullCache
 
 from solvent.lab.batch import begin_labs, show_labs, step_labs
-from solvent.lab.compiled import TOLD
-from solvent.lab.jit import ContentCacheFile, _Linked, _tell, called_rules, loop, rule
+from solvent.lab.jit import TOLD, ContentCacheFile, _Linked, _tell, called_rules, loop, rule
 from solvent_agents.planning import search
 
 ROOT = Path(__file__).resolve().parent.parent

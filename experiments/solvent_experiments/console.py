@@ -8,6 +8,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
 
+from solvent_experiments.text import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -16,15 +18,6 @@ KEPT = 700
 """Most characters of a message, and how many of its beginning are kept in a longer one."""
 LINE_AFTER = 10.0
 """Seconds between lines of progress where there is no terminal."""
-
-
-def visible(said: str, kept: str = "") -> str:
-    """Return text with each character escaped that is neither printable nor in ``kept``."""
-    if said.isprintable():
-        return said
-    return "".join(
-        ch if ch.isprintable() or ch in kept else ch.encode("unicode_escape").decode("ascii") for ch in said
-    )
 
 
 def one_line(said: str, longest: int = 120) -> str:

@@ -20,11 +20,11 @@ from solvent import LabEnv
 from solvent.files import require_writable, write_atomically
 from solvent.lab.rendering.text import ESCAPE
 from solvent_experiments.config import ConfigError
-from solvent_experiments.console import visible
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.drawing import CAPTIONS, FIGURES, draw
 from solvent_experiments.folder import RunFolder, select
 from solvent_experiments.summary import result_tables
+from solvent_experiments.text import visible
 
 
 def write_report(roots: Sequence[Path], out: Path | None) -> Path:

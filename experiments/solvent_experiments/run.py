@@ -26,7 +26,6 @@ import numpy as np
 
 from solvent.errors import BROKEN, STOPPED, SolventError
 from solvent.files import now, write_atomically, write_json
-from solvent.lab.compiled import TOLD
 from solvent_agents.agent import Agent
 from solvent_experiments.config import Experiment
 from solvent_experiments.console import Progress, new_console, span, suggest
@@ -368,11 +367,13 @@ _should_stop: Callable[[], bool]
 
 def _begin(queue: Any, stop: Any) -> None:
     """Prepare a worker process: its parent handles signals, and it ends with its parent."""
+    from solvent.lab import jit
+
     global _tell, _should_stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     _tell, _should_stop = queue.put, stop.is_set
-    os.environ[TOLD] = "1"  # the run compiles the lab before it starts processes
+    os.environ[jit.TOLD] = "1"  # the run compiles the lab before it starts processes
     threading.Thread(target=_leave_with_parent, daemon=True).start()
 
 

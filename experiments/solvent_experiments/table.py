@@ -6,7 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from solvent_experiments.console import new_console, visible
+from solvent_experiments.console import new_console
+from solvent_experiments.text import visible
 
 if TYPE_CHECKING:
     import rich.table

@@ -1,4 +1,4 @@
-"""The console of all commands, in a file of its own: rich is imported when something is shown."""
+"""The console of all commands. It needs rich, which takes long to import: ``console`` imports it when one is needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.segment import Segment
 
-from solvent_experiments.console import visible
+from solvent_experiments.text import visible
 
 
 class VisibleConsole(Console):

@@ -11,9 +11,6 @@ import functools
 import os
 from typing import Any
 
-TOLD = "SOLVENT_COMPILATION_TOLD"
-"""Variable of the environment: the user knows of a compilation; processes that start later don't repeat it."""
-
 
 class Compiled:
     """A loop over labs, compiled when it is first called with arguments of new types.

@@ -33,7 +33,6 @@ from numba.core.registry import CPUDispatcher
 from numba.core.untyped_passes import IRProcessing
 from numba.extending import overload
 
-from solvent.lab.compiled import TOLD
 from solvent.lab.mechanism import copy_fields
 
 SWITCH = "enabled"
@@ -45,6 +44,8 @@ references to array arguments, which costs more than most rules do; inlining all
 compile for the planner."""
 NOT_OURS = {"numba", "numpy", "math"}
 """Packages whose functions numba knows."""
+TOLD = "SOLVENT_COMPILATION_TOLD"
+"""Variable of the environment: the user knows of a compilation; processes that start later don't repeat it."""
 
 
 if sys.platform != "win32":
