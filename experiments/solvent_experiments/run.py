@@ -105,21 +105,21 @@ def run_experiment(
         BrokenRunError: a unit failed and the others are finished.
     """
     folder = RunFolder(root)
-    with Progress(new_console(), quiet=quiet) as shown, folder.locked(), stop_on_signals(shown) as stop:
+    with Progress(new_console(), quiet=quiet) as progress, folder.locked(), stop_on_signals(progress) as stop:
         folder.prepare(experiment)
         units = folder.units(experiment)
         left = [unit for unit in units if not unit.episodes.exists()]
         if not left and folder.summary.exists() and folder.finished:
-            shown.say(f"{root}: already finished; nothing to do")
+            progress.say(f"{root}: already finished; nothing to do")
             return folder
         started = now()
         folder.write_manifest(experiment, started)
         if left:
             _compile(experiment)
             with contextlib.nullcontext(pool) if pool else Processes() as workers:
-                _execute(experiment, folder, left, workers, shown, stop)
+                _execute(experiment, folder, left, workers, progress, stop)
         join(experiment, folder, units)
-        _draw(folder, shown)
+        _draw(folder, progress)
         folder.write_manifest(experiment, started, now())
     return folder
 
@@ -133,10 +133,10 @@ def _compile(experiment: Experiment) -> None:
     env.step(0)
 
 
-def _draw(folder: RunFolder, shown: Progress) -> None:
+def _draw(folder: RunFolder, progress: Progress) -> None:
     from solvent_experiments.figures.drawing import draw
 
-    shown.say(f"figures: {len(draw(folder))} drawn; those without data are left out")
+    progress.say(f"figures: {len(draw(folder))} drawn; those without data are left out")
 
 
 def one_thread_each() -> None:
@@ -153,7 +153,7 @@ def in_order(left: Sequence[Unit], jobs: int) -> tuple[list[Unit], list[Unit]]:
 
 
 def _execute(
-    experiment: Experiment, folder: RunFolder, left: Sequence[Unit], pool: Pool, shown: Progress,
+    experiment: Experiment, folder: RunFolder, left: Sequence[Unit], pool: Pool, progress: Progress,
     stop: threading.Event,
 ) -> None:  # fmt: skip
     """Execute the units that are left. Raise Interrupted or BrokenRunError if some are not finished."""
@@ -168,18 +168,18 @@ def _execute(
         for message in messages:
             stages[message.label, message.stage].report(message)
             done = f"{message.stage}, {message.done:,} of {message.total:,}"
-            shown.update(message.label, message.done / message.total, done, line=False)
+            progress.update(message.label, message.done / message.total, done, line=False)
         for future in ended:
-            failure = _close(future, running.pop(future), stages, shown)
+            failure = _close(future, running.pop(future), stages, progress)
             failures += [failure] if failure else []
         if messages or ended:
-            shown.update("whole run", *overall(stages.values(), pool.jobs))
+            progress.update("whole run", *overall(stages.values(), pool.jobs))
         if stop.is_set():
             pool.stop()
             running = {future: unit for future, unit in running.items() if not future.cancel()}
         elif first and later and not failures and not set(first) & set(running.values()):
             first = []
-            _draw_first(experiment, folder, shown)
+            _draw_first(experiment, folder, progress)
     if stop.is_set():
         raise Interrupted
     if failures:
@@ -187,7 +187,7 @@ def _execute(
 
 
 def _close(
-    future: Future[Times | None], unit: Unit, stages: Mapping[tuple[str, str], Stage], shown: Progress
+    future: Future[Times | None], unit: Unit, stages: Mapping[tuple[str, str], Stage], progress: Progress
 ) -> str:
     """Note the end of a unit; return how it failed, or an empty text."""
     try:
@@ -198,24 +198,24 @@ def _close(
         return f"{unit.label}: {type(error).__name__}: {error} (details: {unit.error})"
     if times is not None:
         end(stages.values(), unit)
-        shown.end(unit.label, ", ".join(f"{stage} in {span(seconds)}" for stage, seconds in times.items()))
+        progress.end(unit.label, ", ".join(f"{stage} in {span(seconds)}" for stage, seconds in times.items()))
     return ""
 
 
-def _draw_first(experiment: Experiment, folder: RunFolder, shown: Progress) -> None:
+def _draw_first(experiment: Experiment, folder: RunFolder, progress: Progress) -> None:
     """Draw a figure of the finished units, so that there is something to look at while the others run."""
     from solvent_experiments.figures.drawing import draw
 
     try:
         join(experiment, folder, [unit for unit in folder.units(experiment) if unit.episodes.exists()])
         (path,) = draw(folder, ["episode"])
-        shown.say(f"first figure, while the others run: {path}")
+        progress.say(f"first figure, while the others run: {path}")
     except Exception as error:  # an early figure must not stop the trainings
-        shown.say(f"no first figure: {error}")
+        progress.say(f"no first figure: {error}")
 
 
 @contextlib.contextmanager
-def stop_on_signals(shown: Progress) -> Iterator[threading.Event]:
+def stop_on_signals(progress: Progress) -> Iterator[threading.Event]:
     """Yield an event that Ctrl-C and SIGTERM set. A second signal raises Interrupted."""
     stop = threading.Event()
 
@@ -223,7 +223,7 @@ def stop_on_signals(shown: Progress) -> Iterator[threading.Event]:
         if stop.is_set():
             raise Interrupted
         stop.set()
-        shown.say("stopping; what is finished is kept (Ctrl-C again stops at once)")
+        progress.say("stopping; what is finished is kept (Ctrl-C again stops at once)")
 
     in_main = threading.current_thread() is threading.main_thread()
     signals = (signal.SIGINT, signal.SIGTERM) if in_main else ()
@@ -258,9 +258,12 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
     if not unit.trained and not _train(experiment, unit, teller("training"), should_stop):
         return None
     agent, beside = _agent(experiment, unit)
-    told = teller("evaluation")
     evaluated = evaluate(
-        agent, experiment.lab, experiment.evaluation, on_progress=told, should_stop=should_stop
+        agent,
+        experiment.lab,
+        experiment.evaluation,
+        on_progress=teller("evaluation"),
+        should_stop=should_stop,
     )
     if evaluated is None:
         return None
