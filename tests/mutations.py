@@ -27,7 +27,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MUTATIONS = Path(__file__).with_suffix(".toml")
 RESULTS = Path(__file__).with_suffix(".json")
-COPIED = ("envs", "agents", "experiments", "tests", "configs", "benchmarks", "examples", "docs", "notebooks")
+COPIED = (
+    "envs",
+    "agents",
+    "experiments",
+    "tests",
+    "configs",
+    "benchmarks",
+    "examples",
+    "tools",
+    "docs",
+    "notebooks",
+)
 TIMEOUT = 600  # seconds for one round of tests; a hang counts as noticed
 PYTEST = (
     sys.executable,

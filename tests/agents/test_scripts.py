@@ -271,6 +271,12 @@ def test_the_reward_threshold_is_the_honest_return(env_id):
     assert gymnasium.spec(env_id).reward_threshold == pytest.approx(mean, rel=0.05)
 
 
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_the_honest_return_is_below_what_can_be_known(env_id):
+    params = preset(ENVIRONMENTS[env_id]["preset"])
+    assert 0.0 < gymnasium.spec(env_id).reward_threshold < params.ceiling
+
+
 def test_a_blocked_honest_agent_calibrates_next():
     envs, agent = LabVectorEnv(8, DEBT), Honest(DEBT)
     envs.reset(seed=0)
