@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -43,12 +41,6 @@ def test_a_program_exists(program: str) -> None:
     assert (ROOT / program).is_file()
 
 
-@pytest.mark.parametrize("command", named(r"^(solvent .+)$"))
-def test_a_command_of_ours_runs(command: str) -> None:
-    words = [sys.executable, "-m", "solvent_experiments", *command.split()[1:]]
-    subprocess.run(words, cwd=ROOT, check=True, capture_output=True)
-
-
 def test_the_environment_variables_are_read() -> None:
     assert tuple(named(r"^([A-Z]+_[A-Z_]+)\b")) == VARIABLES
     conftest = (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8")
@@ -56,6 +48,6 @@ def test_the_environment_variables_are_read() -> None:
     assert [name for name in VARIABLES if name not in conftest + compiled] == []
 
 
-@pytest.mark.parametrize("pattern", [r"\bmake ([a-z-]+)", r"python -m (\w+)", r"^(solvent .+)$"])
+@pytest.mark.parametrize("pattern", [r"\bmake ([a-z-]+)", r"python -m (\w+)"])
 def test_the_page_is_read(pattern: str) -> None:
     assert named(pattern)

@@ -107,7 +107,7 @@ def run(
         raise ConfigError(f"got {address!r:.80}; allowed: with --backend ray alone", key="--address")
     given = read_yaml(config) | ({} if seeds is None else {"seeds": parse_seeds(seeds)})
     if "sweep" in given:
-        from solvent_experiments.sweep import load_sweep, run_sweep
+        from solvent_experiments.studies.sweep import load_sweep, run_sweep
 
         sweep = load_sweep(given, config)
     else:
@@ -305,7 +305,7 @@ def compare(
 
     - `solvent compare runs/debt runs/debt-tracked`
     """
-    from solvent_experiments.compare import comparisons
+    from solvent_experiments.studies.compare import comparisons
 
     for table in comparisons(first, second):
         new_console().print(table.terminal())

@@ -81,7 +81,7 @@ def test_a_manifest_has_the_version_of_the_source(
     monkeypatch.setattr(solvent, "__version__", "9.9")
     folder = RunFolder(tmp_path)
     folder.write_manifest(load_experiment(scripts), now(), now())
-    assert json.loads(folder.manifest.read_text())["solvent"] == "9.9"
+    assert json.loads(folder.manifest.read_text())["versions"]["solvent"] == "9.9"
 
 
 def test_ledger_has_the_refusals_of_the_traced_episodes(smoke_run: RunFolder) -> None:

@@ -9,8 +9,8 @@ import pytest
 from solvent_experiments.config import read_yaml
 from solvent_experiments.studies.results import StudyResult
 from solvent_experiments.studies.study import Study
+from solvent_experiments.studies.sweep import load_sweep
 from solvent_experiments.summary import read_rows
-from solvent_experiments.sweep import load_sweep
 from tests.commands import call
 
 CONFIG = """

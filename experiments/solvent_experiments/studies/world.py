@@ -121,7 +121,15 @@ def shares(result: Any) -> Mapping[str, Figure]:
             earns_more = share >= 1 and scripts[row] != "honest"
             colour = RED if earns_more else GREEN if scripts[row] == "honest" else INK
             weight = "bold" if earns_more else "normal"
-            axes.text(column, row, f"{share:.0%}", ha="center", va="center", color=colour, fontweight=weight)
+            axes.text(
+                column,
+                row,
+                f"{round(100 * share) + 0:d} %",
+                ha="center",
+                va="center",
+                color=colour,
+                fontweight=weight,
+            )
     axes.set_yticks(range(len(scripts)), scripts)
     axes.set_xticks(range(len(levels)), levels)
     axes.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
