@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 
 import pytest
@@ -12,44 +11,7 @@ from solvent import read_refusals_jsonl
 from solvent.debt import RefusalEvent, append_refusals_jsonl, log_refusal
 from solvent.files import InputError
 from solvent.lab.verbs import Verb
-from tests.labs import in_debt, lines, open_lab, put, take
-
-
-def test_one_call_makes_the_event_and_its_line(tmp_path):
-    """The document's refusal in cycle 5."""
-    path = tmp_path / "epistemic_refusals.jsonl"
-    _, _, context = in_debt(2.15).should_refuse_action("dose_response", 48, 200)
-    event = log_refusal(
-        path,
-        context,
-        cycle=5,
-        proposed_hypothesis="Microtubule disruption shows dose-dependent morphology changes",
-        design_id="dose_response_nocodazole_001",
-    )
-    assert read_refusals_jsonl(path) == [event]
-    assert lines(path) == [
-        {
-            "cycle": 5,
-            "timestamp": event.timestamp,
-            "refusal_reason": "epistemic_debt_action_blocked",
-            "proposed_template": "dose_response",
-            "proposed_hypothesis": "Microtubule disruption shows dose-dependent morphology changes",
-            "proposed_wells": 48,
-            "debt_bits": 2.15,
-            "base_cost_wells": 48,
-            "inflated_cost_wells": pytest.approx(63.48),
-            "budget_remaining": 200,
-            "debt_threshold": 2.0,
-            "blocked_by_cost": False,
-            "blocked_by_threshold": True,
-            "design_id": "dose_response_nocodazole_001",
-            "caused_by_debt": True,
-        }
-    ]
-    assert event.timestamp.endswith("Z")
-    age = datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(event.timestamp)
-    assert abs(age) < datetime.timedelta(minutes=10)
-
+from tests.labs import in_debt, open_lab, put, take
 
 VALUES = (
     5, "2026-11-02T12:00:00Z", "epistemic_debt_action_blocked", "screen", "", 8, 2.5, 8, 11.0, 384, 2.0, False, True,

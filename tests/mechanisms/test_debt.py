@@ -129,14 +129,6 @@ def test_all_wells_left_suffice(base, debt):
         assert reason(DEFAULT, debt, base, cost - 1, calibration) == BUDGET_EXCEEDED
 
 
-def test_first_reason_is_told_and_all_flags():
-    assert reason(DEFAULT, 2.5, 48, 10) == ACTION_BLOCKED
-    assert flags(DEFAULT, 2.5, 48, 10) == (True, True)
-    assert flags(DEFAULT, 1.0, 48, 10) == (False, True)
-    assert reason(DEFAULT, 2.5, 0, PLENTY) == ACTION_BLOCKED
-    assert reason(DEFAULT, 2.0, 0, 0) == NOT_REFUSED
-
-
 def test_tracked_debt_changes_nothing():
     free = rules(enforced=False)
     for debt in (0.0, 2.5, 50.0):
@@ -217,10 +209,3 @@ rule_sets = st.sampled_from(sorted(RULES))
 def test_more_debt_is_never_cheaper(name, debt, more, base):
     before = base * multiplier(RULES[name], debt, base)
     assert base <= before <= base * multiplier(RULES[name], debt + more, base)
-
-
-@given(st.floats(0.0, 100.0), st.floats(0.0, 1.0), st.floats(2.0, 10.0))
-def test_interest_never_passes_its_cap(debt, rate, cap):
-    grown = interest(rules(interest=rate, interest_cap=cap), debt)
-    assert grown >= 0.0
-    assert debt + grown <= max(debt, cap) * (1.0 + 1e-12)

@@ -21,9 +21,10 @@ HEAD = "| requirement | state | shown by |\n|---|---|---|\n"
 
 def all_rows() -> list[Row]:
     """Import the modules with rows and return what they registered, in the order of the documents."""
+    # pytest may import a module a second time, which registers its rows again.
     for path in sorted(FOLDER.glob("test_*.py")):
         importlib.import_module(f"tests.requirements.{path.stem}")
-    return ROWS
+    return list(dict.fromkeys(ROWS))
 
 
 def evidence(row: Row) -> str:

@@ -49,10 +49,7 @@ def refused(debt, wells, left):
     return in_debt(debt).should_refuse_action("dose_response", wells, left)[2]
 
 
-@row(
-    "`RefusalEvent` has the document's fields, in its order",
-    note="`design_id` and `caused_by_debt` follow",
-)
+@row("`RefusalEvent` has the document's fields, in its order", note="`design_id` and `caused_by_debt` follow")
 def test_refusal_event_has_the_documents_fields_in_its_order():
     names = [field.name for field in dataclasses.fields(RefusalEvent)]
     assert names == [*EVENT, "design_id", "caused_by_debt"]
@@ -73,6 +70,7 @@ def test_refusals_are_appended_to_epistemic_refusals_jsonl(tmp_path):
     events = [log_refusal(path, refused(2.15, 48, 200), cycle=cycle) for cycle in (5, 6)]
     assert path.name == "epistemic_refusals.jsonl"
     assert read_refusals_jsonl(path) == events
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", events[0].timestamp)
 
 
 @row("Nothing in the log is deleted or changed")
@@ -101,13 +99,18 @@ def test_the_flags_say_why(tmp_path, debt, wells, left, reason, by_cost, by_thre
     assert (line["blocked_by_cost"], line["blocked_by_threshold"]) == (by_cost, by_threshold)
 
 
-@row(
-    "The log has the inflated cost, in the example 63",
-    departs="the log keeps 63.48, the number compared",
-)
+@row("The log has the inflated cost, in the example 63", departs="the log keeps 63.48, the number compared")
 def test_the_log_has_the_inflated_cost_of_the_example_63_48(tmp_path):
-    event = log_refusal(tmp_path / "log.jsonl", refused(2.15, 48, 200), cycle=5)
-    assert event.inflated_cost_wells == pytest.approx(63.48)
+    env = open_lab(ledger_path=tmp_path / "log.jsonl")
+    put(env, debt=2.15, wells=200)
+    take(env, Verb.DOSE_RESPONSE)
+    (line,) = lines(tmp_path / "log.jsonl")
+    changed = {
+        "cycle": 1,
+        "timestamp": "2025-01-01T06:00:00.000Z",
+        "inflated_cost_wells": pytest.approx(63.48),
+    }
+    assert {**EVENT, **changed, "proposed_hypothesis": line["proposed_hypothesis"]}.items() <= line.items()
 
 
 @row("`should_refuse_action` takes the document's arguments")
@@ -334,10 +337,7 @@ def predicted(measure, readings=READINGS):
     return {reading for reading, verdict in verdicts.items() if verdict == "confirmed"}
 
 
-@row(
-    "Prediction: fewer commits",
-    note="for agents that meet enforcement and for those that learn under it",
-)
+@row("Prediction: fewer commits", note="for agents that meet enforcement and for those that learn under it")
 @shown_by_study("predictions")
 def test_prediction_fewer_commits():
     assert predicted("commits") == {*READINGS}
@@ -350,8 +350,7 @@ def test_prediction_longer_calibration_phases():
 
 
 @row(
-    "Prediction: more budget exhaustion",
-    departs="confirmed for learners under the document's own rules only",
+    "Prediction: more budget exhaustion", departs="confirmed for learners under the document's own rules only"
 )
 @shown_by_study("predictions")
 def test_prediction_more_budget_exhaustion():
