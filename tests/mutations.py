@@ -55,7 +55,7 @@ tests/contracts/test_environments.py tests/agents/test_scripts.py tests/test_wor
 TESTS = {
     "envs/solvent/lab/": LAB,
     "envs/solvent/debt/": "tests/debt\ntests/test_control.py tests/requirements/test_debt.py\ntests/test_own_agent.py",
-    "envs/solvent/energy/": "tests/energy/test_meter.py\ntests/energy/test_store.py\ntests/requirements/test_energy.py",
+    "envs/solvent/energy/": "tests/energy/test_meter.py\ntests/requirements/test_energy.py\ntests/energy/test_store.py",
     "envs/solvent/gate/policy.py": "tests/gate/test_policy.py tests/gate/test_gate.py\ntests/gate",
     "envs/solvent/gate/": "tests/gate/test_energy.py tests/gate/test_embedding.py\ntests/gate",
     "envs/solvent/adequacy/": "tests/adequacy/test_{stem}.py\ntests/adequacy",
