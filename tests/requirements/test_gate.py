@@ -52,9 +52,6 @@ def failure_modes(result):
     return {mode["name"]: mode["response"] for mode in result["failure_modes"]}
 
 
-# -- the call and its layers -----------------------------------------------------------------------
-
-
 @row("The call of the quick start and its four keys")
 def test_the_call_of_the_quick_start_gives_its_four_keys():
     result = evaluate_claim(at(0.3), SPANS, regime="adaptive", energy_gap=0.48, tau_accept=0.4559)
@@ -83,9 +80,6 @@ def test_the_embeddings_are_those_of_minilm_l6(embedder):
 def test_every_vector_has_length_one(embedder):
     rows = embedder.encode(["The mill was built in 1890.", "It burned.", "A", "mill " * 300])
     assert np.linalg.norm(rows, axis=1) == pytest.approx(1.0, abs=1e-12)
-
-
-# -- the energy ------------------------------------------------------------------------------------
 
 
 @row("The top K spans by cosine, SVD, rank r")
@@ -130,9 +124,6 @@ def test_the_identity_error_is_what_explained_and_energy_miss_1_by():
     assert hallucination_energy(0.98 * at(0.45), SPANS).identity_error == pytest.approx(1.0 - 0.98**2)
 
 
-# -- the oracle and the gap ------------------------------------------------------------------------
-
-
 @row("The oracle is the first span")
 def test_the_oracle_is_the_first_span():
     first = hallucination_energy(MANY_SPANS[0], MANY_SPANS).energy
@@ -163,9 +154,6 @@ def test_gaps_of_published_claims_lie_below_the_documents_range():
     assert {name: found["thresholds"]["P10"] < 0.35 for name, found in sets.items()} == dict.fromkeys(
         sets, True
     )
-
-
-# -- policies --------------------------------------------------------------------------------------
 
 
 @row("Fixed policies, strict at 0.30")
@@ -229,9 +217,6 @@ def test_a_smaller_threshold_is_never_milder():
         assert severities == sorted(severities, reverse=True)
 
 
-# -- failure modes ---------------------------------------------------------------------------------
-
-
 @row(
     "Semantic overreach is rejected",
     departs="within the review band it is reviewed, by the document's own rule",
@@ -271,9 +256,6 @@ def test_collapsed_embeddings_fall_back_to_the_fixed_threshold():
 
 
 not_built(__name__, "Failure modes in the lab", "a verdict there has no failure modes")
-
-
-# -- extensions ------------------------------------------------------------------------------------
 
 
 @row("Swap embedding models", note="any embedder with unit vectors")
@@ -326,7 +308,7 @@ def test_an_ensemble_of_oracles_subtracts_their_mean():
 
 @row(
     "Percentiles of one domain on another",
-    departs="refused where the domain is named, since thresholds don't carry over",
+    departs="refused, if the caller names the domain, since thresholds don't carry over",
 )
 def test_a_learnt_policy_refuses_another_domain_and_another_model():
     P10.check_use(domain="mills", model="words")
@@ -366,9 +348,6 @@ def test_the_review_that_would_move_the_threshold_most_is_asked_for(tmp_path):
     assert len(moves) == 3
     assert moves == sorted(moves, reverse=True)
     assert moves[0] > moves[2] == 0.0
-
-
-# -- the checklist and the sweep -------------------------------------------------------------------
 
 
 class Energies:
