@@ -70,14 +70,12 @@ def test_two_processes_lose_no_line(kept):
     assert len(kept.verdicts()) == 83
 
 
-def test_a_threshold_is_learnt_from_what_people_decline():
+def test_what_is_learnt_comes_from_reviews_of_one_policy_that_people_decided():
     rows = [judged(i, 0.41 + 0.001 * i) for i in range(80)]
     sent = [judged(100 + i, 0.0, checks=["numbers"]) for i in range(5)]  # by a check: they don't count
     decisions = decided([*rows[20:], *sent]) | decided(rows[:20], "accept")
     made = learn([*rows, *sent], decisions, 0.05)
     assert made.name == "adaptive.FA5.reviews.v1"
-    assert made.tau_accept == pytest.approx(0.43 - 1e-6)
-    assert made.calibration_count == 60
     assert "Of 20 that people accepted 20 pass" in made.promise
     assert learn(rows, decisions, 0.5).label == "FA50.reviews"
     with pytest.raises(GateError, match="59 or more"):

@@ -58,9 +58,8 @@ def judge(tmp_path):
 
     def ask(answer, calls=(READ,)):
         with serving(answer) as server:
-            judgement = Judge(ChatSettings(server.url, "small"), tmp_path).judge(
-                ABSENT, calls, "Does it retry?"
-            )
+            asked = Judge(ChatSettings(server.url, "small"), tmp_path)
+            judgement = asked.judge(ABSENT, calls, "Does it retry?")
         return judgement, [message["content"] for message in server.requests[0][2]["messages"]]
 
     return ask
@@ -68,10 +67,8 @@ def judge(tmp_path):
 
 @row("Confidence against evidence, not accuracy")
 def test_the_score_falls_with_a_hedge_and_with_evidence():
-    claim, hedged = (
-        f"By 0.py, 1.py, 2.py, 3.py and 4.py a retry {said}." for said in ("does not exist", "may exist")
-    )
-    assert score(hedged, READS[:1]).score < score(claim, READS[:1]).score
+    claim = "By 0.py, 1.py, 2.py, 3.py and 4.py a retry does not exist."
+    assert score(claim.replace("does not", "may"), READS[:1]).score == 0
     assert [score(claim, READS[:count]).score for count in (0, 1, 5)] == [3, 2, 0]
 
 
@@ -159,21 +156,16 @@ def test_a_refuted_denial_is_3_after_any_number_of_calls(others):
 @row("It measures the process, not the outcome")
 def test_an_answer_after_a_failed_look_scores_3_even_if_it_is_right():
     down = tool("WebSearch", "search unavailable", True, query="Forth Bridge")
-    answers = [
-        score(f"The Forth Bridge opened in {year}.", [down], "When was it opened?") for year in (1890, 1894)
-    ]
-    assert [(found.score, found.signals[0]) for found in answers] == [(3, "only_errors")] * 2
+    for year in (1890, 1894):  # the first is right
+        found = score(f"The Forth Bridge opened in {year}.", [down], "When was it opened?")
+        assert (found.score, found.signals[0]) == (3, "only_errors")
 
 
 @row("In the lab, words are compared with looks")
 def test_in_the_lab_the_score_of_words_falls_with_looks():
     env = open_lab(None, "lab")
-    study(env, 0, screens=1)
-    assert [finding.adequacy for finding in env.notebook(0).findings] == [
-        0,
-        1,
-        2,
-    ]  # hedged, plain, definitive
+    study(env, 0, screens=1)  # one look; the words are hedged, plain and definitive
+    assert [finding.adequacy for finding in env.notebook(0).findings] == [0, 1, 2]
     study(env, 0, dose_responses=1)  # four looks
     assert [finding.adequacy for finding in env.notebook(0).findings] == [0, 0, 0]
 
@@ -190,9 +182,9 @@ def test_the_judge_gets_response_calls_and_query(judge):
 
 @row("The judge's scale of EpAd, with the call context")
 def test_the_judge_grades_epad_from_0_to_3(judge):
-    scale = "EpAd: Epistemic adequacy (0=confidence calibrated to evidence, 3=definitive claim with no or contradictory"
     _, (system, _) = judge(grades(3))
-    assert scale in system
+    assert "EpAd: Epistemic adequacy (0=confidence calibrated to evidence, " in system
+    assert "3=definitive claim with no or contradictory evidence)" in system
     for beyond in (4, -1):
         with pytest.raises(ChatError, match="epad"):
             judge(grades(beyond), [GREP])
@@ -212,12 +204,9 @@ def test_a_line_of_scores_has_the_documents_fields(scores):
 @row("`tool_context`: calls, types, strong negative")
 @pytest.mark.parametrize(("response", "negative"), [("The client sends once.", False), (ABSENT, True)])
 def test_tool_context_has_the_calls_in_order(response, negative):
-    context = scored(response, [READ, GREP, READ]).tool_context.model_dump()
-    assert context == {
-        "tool_calls": 3,
-        "tool_types": ["Read", "Grep", "Read"],
-        "has_strong_negative": negative,
-    }
+    context = scored(response, [READ, GREP, READ]).tool_context
+    assert (context.tool_calls, context.tool_types) == (3, ["Read", "Grep", "Read"])
+    assert context.has_strong_negative is negative
 
 
 @row("`query_type`, `padding_count`, `info_density`")
@@ -238,7 +227,7 @@ def test_a_persons_score_is_logged(scores):
 
 @row(
     "Thresholds from 50 or more labels",
-    departs="they are learnt and shown; `score` and `hook` keep their own",
+    departs="they are learnt and shown; the commands `score` and `hook` keep their own",
 )
 def test_limits_are_learnt_from_50_labels():
     reads = [{"name": "Read", "arguments": {"path": f"{i}.py"}, "result": f"retries {i}"} for i in range(6)]
@@ -270,9 +259,7 @@ def test_an_incident_is_an_example_labelled_2_or_3(changes, label):
 
 @row("Patterns that precede failures are extracted")
 def test_a_pattern_that_precedes_incidents_is_extracted():
-    rows = [record(i, 0, tools=["Grep"]) for i in range(20)] + [
-        record(i, 0, tools=["Read"]) for i in range(20, 60)
-    ]
+    rows = [record(i, 0, tools=["Grep" if i < 20 else "Read"]) for i in range(60)]
     first, *others = find_patterns(rows, [incident(id=str(i)) for i in range(18)])
     assert (first.count, first.failures, first.candidate) == (20, 18, True)
     assert "Grep" in first.text
@@ -281,22 +268,20 @@ def test_a_pattern_that_precedes_incidents_is_extracted():
 
 @row("Patterns above 70 % become triggers", departs="a person accepts them first")
 def test_a_pattern_above_70_percent_becomes_a_trigger_once_accepted():
-    good = [record(i, 0, tools=["Read", "Grep"]) for i in range(200)]
-    rows = {
-        share: [record(i, 0, tools=["Grep"], human=3 * (i < 2 * share)) for i in range(200)]
-        for share in (70, 90)
-    }
-    assert not any(pattern.candidate for pattern in find_patterns([*good, *rows[70]], []))
-    trigger = accepted(find_patterns([*good, *rows[90]], []), "only Grep", "J. Doe", "seen often")
-    hit = [tool("Grep", "a.py: x = 1", pattern="x", path="src")]
-    found = score("The variable x is 1 in a.py.", hit, "What is x?")
-    assert (found.score, triggered([trigger], hit, found).score) == (0, 2)
+    def patterns(failures):
+        after_grep = [record(i, 0, tools=["Grep"], human=3 * (i < failures)) for i in range(200)]
+        return find_patterns([*after_grep, *(record(i, 0) for i in range(200))], [])
+
+    assert not any(pattern.candidate for pattern in patterns(140))
+    trigger = accepted(patterns(160), "only Grep", "J. Doe", "seen often")
+    found = score("The variable x is 1 in a.py.", [hit := tool("Grep", "a.py: x = 1")], "What is x?")
+    assert (found.score, triggered([trigger], [hit], found).score) == (0, 2)
 
 
 @row("Severity weights a failure")
 @pytest.mark.parametrize(("severity", "rate"), [(1, 10 / 20), (5, 20 / 30), (9, 40 / 50)])
 def test_a_severe_failure_weighs_more(severity, rate):
-    rows, incidents = [record(i, 0, tools=["A"]) for i in range(20)], []
+    rows = [record(i, 0) for i in range(20)]
     incidents = [incident(id=str(i), severity=severity) for i in range(10)]
     assert find_patterns(rows, incidents)[0].rate == pytest.approx(rate)
 
@@ -318,12 +303,9 @@ def test_the_hook_logs_the_calls_of_the_transcript(tmp_path):
 
 @row("Phase 3: heuristic detector from language and calls")
 def test_the_heuristic_reads_both_language_and_calls():
-    rules = {
-        (words, len(calls)): score(f"The handler {words} in src/client.py.", calls).rule
-        for words in ("may be missing", "is missing")
-        for calls in ([], [READ])
-    }
-    assert list(rules.values()) == ["hedged/none", "hedged/thin", "definitive/none", "definitive/thin"]
+    for words, strength in (("may be missing", "hedged"), ("is missing", "definitive")):
+        for calls, amount in (([], "none"), ([READ], "thin")):
+            assert score(f"The handler {words} in src/client.py.", calls).rule == f"{strength}/{amount}"
 
 
 @row("Phase 3: shadow mode")
@@ -375,7 +357,7 @@ def test_a_mean_at_the_threshold_is_drift():
 
 @row(
     "Phase 5: the document's correction",
-    departs="drift logs it; a hook tells an agent of a score of 3 only, so it does not reach the agent",
+    departs="it is logged; the hook tells an agent of a response that scores 3, never of drift",
 )
 def test_the_documents_correction_names_the_fault_and_asks_for_hedges():
     (event,) = events(*[2] * 6)
@@ -390,6 +372,5 @@ def test_the_documents_correction_names_the_fault_and_asks_for_hedges():
 )
 def test_an_incident_refines_the_correction_that_drift_chooses():
     (event,) = events(*[2] * 6, learned=[refined(incident(severity=5))])
-    assert (
-        event.text == f"{correction_for('medium', 'definitive/thin').text} It happened: The client does retry"
-    )
+    earlier = correction_for("medium", "definitive/thin").text
+    assert event.text == f"{earlier} It happened: The client does retry"

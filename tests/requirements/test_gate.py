@@ -19,7 +19,7 @@ from solvent.gate.calibration import (
     checklist,
     oracle_policy,
     percentile_thresholds,
-)  # fmt: skip
+)
 from solvent.gate.energy import energy_gap, gram_energy, hallucination_energy
 from solvent.gate.policy import SEVERITY, load_policies, next_versions, policy_named
 from solvent.gate.reviews import Reviews, drift, learn
@@ -38,7 +38,7 @@ from tests.gate.conftest import (
     rows_of,
     small_set,
     units,
-)  # fmt: skip
+)
 from tests.labs import open_lab, take
 from tests.requirements.rows import not_built, row
 
