@@ -148,12 +148,10 @@ def test_the_oracle_of_a_page_of_the_lab_has_energy_0():
     assert energy == pytest.approx(0.0, abs=1e-6)
 
 
-@row("Gaps lie in 0.35 to 0.60", departs="measured per domain, most are smaller")
-def test_gaps_of_published_claims_lie_below_the_documents_range():
+@row("Gaps lie in 0.35 to 0.60", departs="measured per domain; a tenth of each published set lies below")
+def test_a_tenth_of_the_gaps_of_each_published_set_lies_below_0_35():
     sets = json.loads((RESULTS / "gate_public.json").read_text(encoding="utf-8"))["sets"]
-    assert {name: found["thresholds"]["P10"] < 0.35 for name, found in sets.items()} == dict.fromkeys(
-        sets, True
-    )
+    assert max(measured["thresholds"]["P10"] for measured in sets.values()) < 0.35
 
 
 @row("Fixed policies, strict at 0.30")
