@@ -56,9 +56,9 @@ TESTS = {
     "envs/solvent/lab/": LAB,
     "envs/solvent/debt/": "tests/debt\ntests/test_control.py tests/requirements/test_debt.py\ntests/test_own_agent.py",
     "envs/solvent/energy/": "tests/energy/test_meter.py\ntests/requirements/test_energy.py\ntests/energy/test_store.py",
-    "envs/solvent/gate/policy.py": "tests/gate/test_policy.py tests/gate/test_gate.py\ntests/gate",
-    "envs/solvent/gate/": "tests/gate/test_energy.py tests/gate/test_embedding.py\ntests/gate",
-    "envs/solvent/adequacy/": "tests/adequacy/test_{stem}.py\ntests/adequacy",
+    "envs/solvent/gate/policy.py": "tests/gate/test_policy.py tests/requirements/test_gate.py\ntests/gate",
+    "envs/solvent/gate/": "tests/gate/test_energy.py tests/requirements/test_gate.py\ntests/gate",
+    "envs/solvent/adequacy/": "tests/adequacy/test_{stem}.py\ntests/requirements/test_adequacy.py\ntests/adequacy",
 }
 """Start of a file's path -> patterns of its tests, one line per round, the quickest round first."""
 PLAIN = ("tests/mechanisms", "tests/reference", "tests/requirements")

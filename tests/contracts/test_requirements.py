@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -18,6 +19,11 @@ NOTICED = json.loads(RESULTS.read_text(encoding="utf-8"))
 def test_the_page_is_that_of_the_rows():
     text = PAGE.read_text(encoding="utf-8")
     assert page(text, ROWS) == text, "run `python -m tests.requirements`"
+
+
+def test_every_document_has_its_rows():
+    sections = re.findall(r"^\| \[(\w+)\]\(#", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {row.instrument for row in ROWS} == {*sections}
 
 
 def test_a_departure_and_what_is_not_built_have_a_reason():
