@@ -144,12 +144,9 @@ def test_a_target_has_one_pending_proposal(store):
 
 
 BAD = {
-    "no evidence": {"evidence": []},
-    "one heartbeat": {"evidence": ["heartbeat_1: put off", "heartbeat_1: again", "memory_x: seen"]},
     "no price": {"target": "levitate"},
     "range above the cost": {"suggested_range": [5, 6]},
     "range upside down": {"suggested_range": [3, 2]},
-    "range of one value": {"suggested_range": [3, 3]},
     "no number": {"suggested_range": [float("nan"), 3]},
     "null byte": {"rationale": "a\0b"},
     "below the floor": {"target": "publish_public", "current_cost": 7, "suggested_range": [5, 6.5]},
