@@ -220,6 +220,38 @@ def test_an_edited_result_is_refused(tmp_path: Path, monkeypatch) -> None:
     call("study", "show", "voice").refused("voice.json", "allowed: a result that `solvent study show")
 
 
+RESULTS = {name: StudyResult.read(SHIPPED / f"{name}.json") for name in STUDIES}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_shipped_verdict_follows_from_its_interval(name: str) -> None:
+    """An edited number, interval or verdict is named."""
+    findings = []
+    for label, kept in RESULTS[name].findings.items():
+        findings.append(Finding(label, kept.interval, kept.unit, kept.expected))
+        assert kept.verdict == findings[-1].verdict, label
+        assert (
+            np.isnan(kept.interval.low) or kept.interval.low <= kept.interval.value <= kept.interval.high
+        ), label
+    assert RESULTS[name].verdict == verdict_on(findings)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_shipped_difference_is_that_of_the_means(name: str) -> None:
+    """An edited number is named: most differences can be had from the means beside them."""
+    study, means, findings = STUDIES[name], RESULTS[name].means, RESULTS[name].findings
+    labels = {source.name: label for label, source in study.rows.items()}
+    trimmed = "interquartile" in " ".join(RESULTS[name].notes)  # 0.3.0's differences of the return
+    for one in study.compares:
+        sources = [labels.get(source.name) for source in (one.of, one.to) if source]
+        simple = one.over is None and one.where is None and not (trimmed and one.column == "return")
+        if simple and all(label in means and one.column in means[label] for label in sources):
+            first, *second = (means[label][one.column].value for label in sources)
+            assert findings[one.name].value == pytest.approx(first - sum(second) + one.plus, abs=2e-6), (
+                one.name
+            )
+
+
 @pytest.fixture(scope="module")
 def study_tables(smoke_run: RunFolder) -> Tables:
     """``study_tables(record, env)`` is one of four short episodes of a level, by a learner of two seeds."""
