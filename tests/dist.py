@@ -10,6 +10,8 @@ import sys
 import venv
 from pathlib import Path
 
+from solvent import __version__
+
 STEPS = """
 import gymnasium, solvent
 for name in solvent.ENVIRONMENTS:
@@ -26,6 +28,8 @@ def run(*command: str, **environment: str) -> None:
     subprocess.run(command, check=True, env={**os.environ, **environment})
 
 
+if (tag := os.environ.get("TAG")) and tag != f"v{__version__}":
+    sys.exit(f"the tag {tag} is not the version; allowed: v{__version__}")
 for folder in ("dist", "build/dist"):
     shutil.rmtree(folder, ignore_errors=True)
 run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", "dist")

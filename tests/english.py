@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("docs", "envs", "agents", "experiments", "benchmarks", "examples")
+FOLDERS = ("docs", "envs", "agents", "experiments", "benchmarks", "examples", "tools")
 MEASURE = (
     "bits|wells|actions|plates?|labs|rows?|lines?|uniforms?|findings|refusals|steps|seeds|sentences|threads?"
 )

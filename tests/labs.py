@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from solvent import LabEnv
+from solvent import EpistemicController, LabEnv
 from solvent.lab.params import LabParams, preset
 from solvent.lab.verbs import Verb
 
@@ -109,6 +109,14 @@ def study(
     )
 
 
+def in_debt(bits: float, params: LabParams | None = None, **arguments: Any) -> EpistemicController:
+    """Return a controller that owes so many bits."""
+    controller = EpistemicController(params, **arguments)
+    controller.claim_action("owed", "exploration", bits)
+    controller.resolve_action("owed", 0.0)
+    return controller
+
+
 # -- an action -----------------------------------------------------------------------------------
 
 
@@ -125,6 +133,12 @@ def take(env: LabEnv, verb: int, compound: int = 0, **wanted: float) -> tuple[di
     """Take an action; return its info, its step record and the lab's record."""
     *_, info = env.step(find(env, verb, compound, **wanted))
     return info, env.batch.steps[0].copy(), env.get_state()
+
+
+def argue(env: LabEnv, verb: int, **fields: float) -> tuple[dict[str, Any], Any]:
+    """Propose a lower cost of a verb with evidence and these fields of it; return info and the step's record."""
+    put(env, verb, discomfort=2, reflected=1, **fields)
+    return take(env, Verb.PROPOSE)[:2]
 
 
 def talk(table: Any, mask: Any, known: Any, rng: np.random.Generator) -> int:

@@ -8,6 +8,9 @@ Each mistake is made in a scratch copy of the tree, where the tests of its modul
 quickest, then wider ones. With ``--record``, ``mutations.json`` keeps the first failing test, or null if all passed. An
 entry whose old text was rewritten is ``gone``: its mistake has to be made anew in the new code. Recordings of behaviour
 (digests) do not count, since they notice every change, intended or not. Exit code 1 if a mistake is missed or gone.
+
+``requirements/faults_<instrument>.toml`` has a mistake for each requirement that is met, named as the requirement's
+test. That test alone runs, and has to notice it.
 """
 
 from __future__ import annotations
@@ -23,11 +26,24 @@ import tempfile
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 MUTATIONS = Path(__file__).with_suffix(".toml")
 RESULTS = Path(__file__).with_suffix(".json")
-COPIED = ("envs", "agents", "experiments", "tests", "configs", "benchmarks", "examples", "docs", "notebooks")
+REQUIREMENTS = Path(__file__).with_name("requirements")
+COPIED = (
+    "envs",
+    "agents",
+    "experiments",
+    "tests",
+    "configs",
+    "benchmarks",
+    "examples",
+    "tools",
+    "docs",
+    "notebooks",
+)
 TIMEOUT = 600  # seconds for one round of tests; a hang counts as noticed
 PYTEST = (
     sys.executable,
@@ -49,11 +65,11 @@ tests/reference
 tests/contracts/test_environments.py tests/agents/test_scripts.py tests/test_words.py"""
 TESTS = {
     "envs/solvent/lab/": LAB,
-    "envs/solvent/debt/": "tests/debt\ntests/test_control.py\ntests/test_own_agent.py",
-    "envs/solvent/energy/": "tests/energy/test_meter.py\ntests/energy/test_store.py",
-    "envs/solvent/gate/policy.py": "tests/gate/test_policy.py tests/gate/test_gate.py\ntests/gate",
-    "envs/solvent/gate/": "tests/gate/test_energy.py tests/gate/test_embedding.py\ntests/gate",
-    "envs/solvent/adequacy/": "tests/adequacy/test_{stem}.py\ntests/adequacy",
+    "envs/solvent/debt/": "tests/debt\ntests/test_control.py tests/requirements/test_debt.py\ntests/test_own_agent.py",
+    "envs/solvent/energy/": "tests/energy/test_meter.py\ntests/requirements/test_energy.py\ntests/energy/test_store.py",
+    "envs/solvent/gate/policy.py": "tests/gate/test_policy.py tests/requirements/test_gate.py\ntests/gate",
+    "envs/solvent/gate/": "tests/gate/test_energy.py tests/requirements/test_gate.py\ntests/gate",
+    "envs/solvent/adequacy/": "tests/adequacy/test_{stem}.py\ntests/requirements/test_adequacy.py\ntests/adequacy",
     "experiments/solvent_experiments/figures/": "tests/experiments/test_figures.py",
     "experiments/solvent_experiments/studies/": "tests/experiments/test_studies.py",
     "experiments/solvent_experiments/desk/": "tests/experiments/test_review_desk.py",
@@ -71,10 +87,25 @@ TESTS = {
     "agents/": "tests/agents/test_{stem}.py tests/agents/test_scripts.py\ntests/agents",
 }
 """Start of a file's path -> patterns of its tests, one line per round, the quickest round first."""
+PLAIN = ("tests/mechanisms", "tests/reference", "tests/requirements")
+"""Tests that run as plain Python, unless the entry says ``compiled = true``."""
 
 
-def rounds_of(file: str) -> list[list[str]]:
+def all_mutations() -> dict[str, dict[str, Any]]:
+    """Return the mistakes by name; one that breaks a requirement has its only ``test``."""
+    mutations = tomllib.loads(MUTATIONS.read_text(encoding="utf-8"))
+    for path in sorted(REQUIREMENTS.glob("faults_*.toml")):
+        module = f"tests/requirements/test_{path.stem.removeprefix('faults_')}.py"
+        for name, fault in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            mutations[name] = fault | {"test": f"{module}::{name}"}
+    return mutations
+
+
+def rounds_of(mutation: dict[str, Any]) -> list[list[str]]:
     """Return the test files of each round that exist; those of one round are left out of the next."""
+    file = mutation["file"]
+    if "test" in mutation:
+        return [[mutation["test"]]]
     patterns = next(rounds for start, rounds in TESTS.items() if file.startswith(start))
     done: set[Path] = set()
     rounds = []
@@ -86,10 +117,10 @@ def rounds_of(file: str) -> list[list[str]]:
     return [paths for paths in rounds if paths]
 
 
-def first_failure(tree: Path, tests: list[str]) -> str | None:
+def first_failure(tree: Path, tests: list[str], *, compiled: bool = False) -> str | None:
     """Return the first test that fails in the tree, or None."""
-    # Mechanisms and the reference need not be compiled: as plain Python their tests take seconds.
-    plain = all("mechanisms" in test or "reference" in test for test in tests)
+    # Most need not be compiled: as plain Python their tests take seconds.
+    plain = not compiled and all(test.startswith(PLAIN) for test in tests)
     # Two of the reference's labs have every rule, a third the other inflation: enough for a mistake.
     few = (
         ["-k", "step_by_step and (Lab or wrong or two_tier)"]
@@ -112,19 +143,22 @@ def first_failure(tree: Path, tests: list[str]) -> str | None:
     return found[1] if found else f"exit code {ended.returncode} of {tests[0]}"
 
 
-def tried(tree: Path, mutation: dict[str, str]) -> str | None:
+def tried(tree: Path, mutation: dict[str, Any]) -> str | None:
     """Make a mistake in the tree, run its tests, and take it back. A test that fails anyway does not count."""
     path = tree / mutation["file"]
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     if text.count(mutation["old"]) != 1:
         return GONE
-    for tests in rounds_of(mutation["file"]):
+    compiled = mutation.get("compiled", False)
+    for tests in rounds_of(mutation):
         path.write_text(text.replace(mutation["old"], mutation["new"]), encoding="utf-8")
         try:
-            test = first_failure(tree, tests)
+            test = first_failure(tree, tests, compiled=compiled)
         finally:
             path.write_text(text, encoding="utf-8")
-        if test is not None and "::" in test and first_failure(tree, [test]):
+        if "test" in mutation and test != mutation["test"]:
+            return None  # a timeout, or a module that can't be imported, is no evidence
+        if test is not None and "::" in test and first_failure(tree, [test], compiled=compiled):
             raise SystemExit(f"{test} fails without a mistake, too")
         if test is not None:
             return test
@@ -139,7 +173,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="try those that have a result, too")
     parser.add_argument("--record", action="store_true", help=f"write results to {RESULTS.name} as they come")
     given = parser.parse_args()
-    mutations = tomllib.loads(MUTATIONS.read_text(encoding="utf-8"))
+    mutations = all_mutations()
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     chosen = [name for name in mutations if any(word in name for word in given.only)]
     if not chosen:

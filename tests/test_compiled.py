@@ -12,7 +12,7 @@ import pytest
 from numba.core.caching import NullCache
 
 from solvent.lab.batch import begin_labs, show_labs, step_labs
-from solvent.lab.jit import ContentCacheFile, _Linked, called_rules, loop, rule
+from solvent.lab.jit import TOLD, ContentCacheFile, _Linked, _tell, called_rules, loop, rule
 from solvent_agents.planning import search
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,7 +30,7 @@ print(float(env.get_state()["debt_repaid"]), env.get_state()["wells"])
 
 def play(*, code=PLAY, sources=ROOT / "envs", **environment):
     """A process of its own; without NUMBA_CACHE_DIR numba caches beside the sources."""
-    inherited = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    inherited = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", TOLD)}
     return subprocess.run(
         [sys.executable, "-c", code],
         env={**inherited, "PYTHONPATH": str(sources), **environment},
@@ -57,6 +57,19 @@ def test_compiling_is_told_once(played):
     assert first.stderr.count("solvent: compiling the lab") == 1
     again = play(sources=folder)
     assert (again.stdout, again.stderr) == (first.stdout, "")
+
+
+def test_a_process_that_starts_later_does_not_repeat_it(monkeypatch, capsys):
+    monkeypatch.delenv(TOLD, raising=False)
+    _tell()
+    assert capsys.readouterr().err.count("compiling the lab") == 1
+    child = subprocess.run(
+        [sys.executable, "-c", "from solvent.lab.jit import _tell; _tell()"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert child.stderr == ""
 
 
 @pytest.mark.slow

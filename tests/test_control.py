@@ -1,4 +1,4 @@
-"""The controller for agent loops: the document's three tests, the environment's very rules, and every misuse named."""
+"""The controller for agent loops: claims, boundaries, and every misuse named."""
 
 from __future__ import annotations
 
@@ -6,111 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from solvent import EpistemicController, preset
-from solvent.debt.controller import CALIBRATION_TEMPLATES
 from solvent.lab.mechanisms.debt import DebtParams
 from solvent.lab.params import LabParams
-
-
-def in_debt(bits, **arguments):
-    """A controller that owes ``bits``."""
-    controller = EpistemicController(**arguments)
-    for i in range(math.floor(bits)):
-        controller.claim_action(f"whole_{i}", "exploration", 1.0)
-        controller.resolve_action(f"whole_{i}", 0.0)
-    controller.claim_action("rest", "exploration", bits - math.floor(bits))
-    controller.resolve_action("rest", 0.0)
-    return controller
-
-
-# -- the document's tests ------------------------------------------------------------------------
-
-
-def test_debt_inflates_cost():
-    controller = EpistemicController()
-    controller.claim_action("action_1", "exploration", expected_gain_bits=1.0)
-    controller.resolve_action("action_1", actual_gain_bits=0.0)
-    first = controller.get_inflated_cost(100.0)
-    assert first == pytest.approx(115.0)
-    controller.claim_action("action_2", "exploration", expected_gain_bits=0.6)
-    controller.resolve_action("action_2", actual_gain_bits=0.0)
-    assert controller.get_total_debt() == pytest.approx(1.60)
-    assert controller.get_inflated_cost(100.0) == pytest.approx(124.0)
-    assert controller.get_inflated_cost(100.0) > first
-    two_tier = in_debt(1.6, params=LabParams(debt=DebtParams(inflation="two_tier")))
-    assert two_tier.get_inflated_cost(100.0) == pytest.approx(127.968)  # the document's output: 128.0
-
-
-def test_debt_blocks_action_above_threshold():
-    controller = in_debt(2.5)
-    refuse, reason, context = controller.should_refuse_action(
-        template_name="dose_response",
-        base_cost_wells=48,
-        budget_remaining=200,
-        debt_hard_threshold=2.0,
-    )
-    assert refuse is True
-    assert reason == "epistemic_debt_action_blocked"
-    assert context["debt_bits"] == 2.5
-    refuse, reason, _ = controller.should_refuse_action(
-        template_name="calibration",
-        base_cost_wells=24,
-        budget_remaining=200,
-        debt_hard_threshold=2.0,
-        calibration_templates={"baseline", "calibration", "dmso"},
-    )
-    assert (refuse, reason) == (False, "")
-
-
-def test_debt_recovers_through_calibration():
-    controller = in_debt(0.5)
-    assert not controller.should_refuse_action("dose_response", 48, 200)[0]
-    controller = in_debt(2.5)
-    assert controller.should_refuse_action("dose_response", 48, 200)[0]
-    assert controller.get_total_debt() == 2.5  # asking changes nothing
-    assert controller.repay_by_calibration(24) == pytest.approx(24 * 0.045)
-    assert controller.get_total_debt() == pytest.approx(1.42)
-    assert not controller.should_refuse_action("dose_response", 48, 200)[0]
-
-
-# -- the document's examples ---------------------------------------------------------------------
-
-
-def test_the_documents_refusal_by_cost():
-    refuse, reason, context = in_debt(1.5).should_refuse_action("any", 60, 70)
-    assert (refuse, reason) == (True, "epistemic_debt_budget_exceeded")
-    assert context["inflated_cost_wells"] == pytest.approx(73.5)
-
-
-def test_the_documents_refusal_in_cycle_5():
-    controller = in_debt(2.15)
-    refuse, reason, context = controller.should_refuse_action("dose_response", 48, 200)
-    assert (refuse, reason) == (True, "epistemic_debt_action_blocked")
-    assert context == {
-        "refusal_reason": "epistemic_debt_action_blocked",
-        "proposed_template": "dose_response",
-        "proposed_wells": 48,
-        "debt_bits": pytest.approx(2.15),
-        "base_cost_wells": 48,
-        "inflated_cost_wells": pytest.approx(63.48),
-        "budget_remaining": 200,
-        "debt_threshold": 2.0,
-        "blocked_by_cost": False,
-        "blocked_by_threshold": True,
-        "caused_by_debt": True,
-    }
-
-
-def test_the_documents_escape_hatch_and_four_refusals_on_end():
-    controller = in_debt(6.0)
-    for _ in range(4):
-        assert controller.should_refuse_action("dose_response", 48, 384)[0]
-    for template in CALIBRATION_TEMPLATES:
-        assert not controller.should_refuse_action(template, 12, 384)[0]
-    assert controller.get_total_debt() == 6.0
+from tests.labs import in_debt
 
 
 def test_by_default_the_rules_are_exactly_the_documents():
@@ -122,7 +22,11 @@ def test_by_default_the_rules_are_exactly_the_documents():
     in_deep = in_debt(6.0)
     assert not in_deep.should_refuse_action("dmso", 10, 19)[0]
     assert in_deep.should_refuse_action("dmso", 10, 18)[0]
-    assert {"baseline", "calibration", "dmso"} == CALIBRATION_TEMPLATES
+
+
+def test_a_calibration_repays_by_its_wells_and_never_more_than_is_owed():
+    assert in_debt(2.5).repay_by_calibration(8) == pytest.approx(0.36)
+    assert in_debt(0.125).repay_by_calibration(12) == 0.125
 
 
 # -- boundaries ----------------------------------------------------------------------------------
@@ -133,17 +37,6 @@ def test_the_threshold_exactly_is_allowed_and_the_next_float_is_not():
     assert not controller.should_refuse_action("screen", 8, 200)[0]
     assert controller.should_refuse_action("screen", 8, 200, float(np.nextafter(2.0, 0.0)))[0]
     assert not controller.should_refuse_action("screen", 8, 200, float(np.nextafter(2.0, 3.0)))[0]
-
-
-def test_other_calibration_templates_can_be_named_and_none_means_the_documents():
-    controller = in_debt(3.0)
-    for template in ("dose_response", *CALIBRATION_TEMPLATES):
-        by_none = controller.should_refuse_action(template, 8, 200, calibration_templates=None)
-        assert by_none[0] == (template == "dose_response")
-        assert by_none == controller.should_refuse_action(template, 8, 200)
-    assert controller.should_refuse_action("blank", 8, 200)[0]
-    assert not controller.should_refuse_action("blank", 8, 200, calibration_templates=["blank"])[0]
-    assert controller.should_refuse_action("dmso", 8, 200, calibration_templates=["blank"])[0]
 
 
 # -- claims --------------------------------------------------------------------------------------
@@ -225,40 +118,3 @@ def test_a_cycle_charges_interest_after_forgiveness_up_to_the_cap():
     grows = in_debt(2.9, params=rules)
     assert [grows.close_cycle() for _ in range(2)] == [pytest.approx(3.0)] * 2
     assert in_debt(2.0).close_cycle() == 2.0  # the document's rules have neither
-
-
-def test_accurate_claims_repay_where_that_is_asked_for():
-    controller = in_debt(1.0, accuracy=0.5)
-    controller.claim_action("a", "exploration", 0.8)
-    assert controller.resolve_action("a", 0.9) == 0.0
-    assert controller.get_total_debt() == pytest.approx(0.6)
-
-
-def test_bankruptcy_clears_the_debt_and_keeps_claims():
-    controller = in_debt(2.5)
-    controller.claim_action("open", "exploration", 1.0)
-    assert (controller.reset(), controller.get_total_debt()) == (2.5, 0.0)
-    assert controller.resolve_action("open", 0.0) == 1.0
-
-
-def test_a_failed_calibration_repays_nothing_however_often_it_fails():
-    controller = in_debt(2.5)
-    for _ in range(5):
-        assert not controller.should_refuse_action("dmso", 8, 200)[0]
-        assert controller.repay_by_calibration(None) == 0.0
-        assert controller.get_total_debt() == 2.5
-        assert controller.should_refuse_action("screen", 8, 200)[0]
-    assert controller.repay_by_calibration(8) == pytest.approx(0.36)
-    assert in_debt(0.125).repay_by_calibration(12) == 0.125  # never more than is owed
-
-
-@given(st.lists(st.tuples(st.floats(0, 3), st.floats(-3, 3)), max_size=30))
-def test_the_total_is_the_sum_of_overclaims(pairs):
-    controller = EpistemicController()
-    expected = 0.0
-    for i, (claim, gain) in enumerate(pairs):
-        controller.claim_action(str(i), "exploration", claim)
-        expected += controller.resolve_action(str(i), gain)
-        assert controller.get_total_debt() == expected
-    assert expected == pytest.approx(sum(max(0.0, c - g) for c, g in pairs))
-    assert controller.close_books() == expected

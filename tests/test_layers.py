@@ -28,13 +28,13 @@ MADE_OF_MECHANISMS = (
 )
 ABOVE = {
     "solvent.lab.mechanisms": {f"solvent.lab.{name}" for name in MADE_OF_MECHANISMS},
-    "solvent.lab": {*INSTRUMENTS, "solvent_agents", "solvent_experiments", "benchmarks", "examples"},
-    "solvent": {"solvent_agents", "solvent_experiments", "benchmarks", "examples"},
+    "solvent.lab": {*INSTRUMENTS, "solvent_agents", "solvent_experiments", "benchmarks", "examples", "tools"},
+    "solvent": {"solvent_agents", "solvent_experiments", "benchmarks", "examples", "tools"},
     "solvent_agents.agent": {"solvent_agents.scripts", "solvent_agents.planning"},
     "solvent_agents.survey": {"solvent_agents.scripts", "solvent_agents.planning"},
     "solvent_agents.scripts": {"solvent_agents.planning"},
-    "solvent_agents": {"solvent_experiments", "benchmarks", "examples"},
-    "solvent_experiments": {"benchmarks", "examples", "tests"},
+    "solvent_agents": {"solvent_experiments", "benchmarks", "examples", "tools"},
+    "solvent_experiments": {"benchmarks", "examples", "tools", "tests"},
 }  # fmt: skip
 """Package -> what lies above it, or beside it, and must never be imported."""
 

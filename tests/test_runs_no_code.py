@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = [
     path
-    for root in ("envs", "agents", "experiments", "benchmarks", "examples")
+    for root in ("envs", "agents", "experiments", "benchmarks", "examples", "tools")
     for path in (ROOT / root).rglob("*.py")
 ]
 MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}

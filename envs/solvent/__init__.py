@@ -20,6 +20,7 @@ from solvent.lab.registration import ENVIRONMENTS, register_all, register_with_g
 
 if TYPE_CHECKING:
     from solvent.debt import EpistemicController, RefusalEvent, append_refusals_jsonl, read_refusals_jsonl
+    from solvent.errors import SolventError
     from solvent.lab.environment import LabEnv
     from solvent.lab.params import LabParams, preset
     from solvent.lab.settings import ParamError
@@ -33,6 +34,7 @@ __all__ = [
     "LabVectorEnv",
     "ParamError",
     "RefusalEvent",
+    "SolventError",
     "__version__",
     "append_refusals_jsonl",
     "preset",
@@ -49,6 +51,7 @@ _HOME = {
     "LabVectorEnv": "solvent.lab.vector",
     "ParamError": "solvent.lab.settings",
     "RefusalEvent": "solvent.debt",
+    "SolventError": "solvent.errors",
     "append_refusals_jsonl": "solvent.debt",
     "preset": "solvent.lab.params",
     "read_refusals_jsonl": "solvent.debt",

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from solvent.errors import SolventError
 from solvent.extras import install
 from solvent.files import strict_json
 
@@ -29,7 +30,7 @@ LONGEST_WAIT = 60.0
 """Maximum ``Retry-After`` that is waited for, seconds."""
 
 
-class ChatError(ValueError):
+class ChatError(SolventError, ValueError):
     """There is no answer to this request; another one may have one."""
 
 
@@ -37,7 +38,7 @@ class EndpointError(ChatError):
     """The next request would fail too: the endpoint refuses or can't be reached."""
 
 
-class _PassingError(Exception):
+class _PassingError(SolventError):
     """What may pass; ``after``: the seconds that the server asks to wait, ``final``: raised after the last try."""
 
     def __init__(self, said: str, after: float = 0.0, final: type[ChatError] = ChatError) -> None:

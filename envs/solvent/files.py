@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar
 
+from solvent.errors import SolventError
+
 if TYPE_CHECKING:
     from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -43,7 +45,7 @@ _MOST_OF_LINES = 2**32
 _Path = str | os.PathLike[str]
 
 
-class InputError(ValueError):
+class InputError(SolventError, ValueError):
     """An input that can't be used. The message is one line: file, place, what is wrong, what is allowed."""
 
 

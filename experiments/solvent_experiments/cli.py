@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
+from solvent.errors import BROKEN, STOPPED, USAGE, SolventError
 from solvent_experiments.console import complain, new_console, say, suggest
 from solvent_experiments.desk.command import desk
 from solvent_experiments.instruments.adequacy import app as adequacy
@@ -26,7 +27,6 @@ from solvent_experiments.options import Env, Jobs, Quiet, Seeds
 from solvent_experiments.studies.command import app as study
 
 PROG = "solvent"
-USAGE, BROKEN, STOPPED = 2, 1, 130
 
 app = typer.Typer(
     name=PROG,
@@ -107,7 +107,7 @@ def run(
         raise ConfigError(f"got {address!r:.80}; allowed: with --backend ray alone", key="--address")
     given = read_yaml(config) | ({} if seeds is None else {"seeds": parse_seeds(seeds)})
     if "sweep" in given:
-        from solvent_experiments.sweep import load_sweep, run_sweep
+        from solvent_experiments.studies.sweep import load_sweep, run_sweep
 
         sweep = load_sweep(given, config)
     else:
@@ -305,7 +305,7 @@ def compare(
 
     - `solvent compare runs/debt runs/debt-tracked`
     """
-    from solvent_experiments.compare import comparisons
+    from solvent_experiments.studies.compare import comparisons
 
     for table in comparisons(first, second):
         new_console().print(table.terminal())
@@ -369,7 +369,10 @@ def envs() -> None:
         shapes = (len(action_table(lab)), len(observation_fields(lab)))
         rows.append((env, *map(str, sizes + shapes), f"{lab.ceiling:g}"))
     headings = ("id", "compounds", "wells", "heartbeats", "slots", "actions", "observed", "most bits")
-    caption = "Slots: most actions per heartbeat. Most bits: all that can be known, a bound on every return."
+    caption = (
+        "Slots: most actions per heartbeat. Most bits: what is unknown at first about the compounds of all projects, "
+        "a bound on the mean return of every policy."
+    )
     new_console().print(Table(headings, tuple(rows), caption=caption).terminal())
     suggest("`solvent play --env ID` runs one by hand, `solvent explain --env ID` explains its costs.")
 
@@ -401,6 +404,20 @@ def _fail(text: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
+def _exit_code(error: Exception) -> int:
+    if isinstance(error, SolventError):
+        return error.exit_code
+    return USAGE if isinstance(error, OSError | ValueError) else BROKEN  # a file or a value can be corrected
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, SolventError | OSError | ValueError):
+        return str(error)
+    return f"{type(error).__name__}: {error} (--debug shows where)"
+
+
 class _Complaints(logging.Handler):
     """Where logged warnings go; like errors, they may quote a stranger's text."""
 
@@ -427,16 +444,10 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         code = STOPPED
     except Exception as error:
-        kind = type(error).__name__
-        if kind == "Interrupted":
-            _fail("stopped; the same command resumes it", STOPPED)
-        if debugging:
+        code = _exit_code(error)
+        if debugging and code != STOPPED:
             raise
-        if isinstance(error, OSError) and error.filename is not None:
-            _fail(f"{error.filename}: {error.strerror}", USAGE)
-        if isinstance(error, OSError | ValueError):  # ConfigError and ParamError are ValueErrors
-            _fail(str(error), USAGE)
-        _fail(str(error) if kind == "BrokenRunError" else f"{kind}: {error} (--debug shows where)", BROKEN)
+        _fail(_message(error), code)
     if code == STOPPED:
         _fail("stopped", STOPPED)
     sys.exit(code)

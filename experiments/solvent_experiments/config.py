@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from solvent import ENVIRONMENTS, LabParams, ParamError, preset
+from solvent.errors import SolventError
 from solvent.extras import install
 from solvent.files import first_problem, read_input, strict_json
 from solvent.lab.settings import nearest
@@ -36,7 +37,7 @@ Seed = Annotated[int, Field(ge=0, lt=SEED_LIMIT, strict=True)]
 Count = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
 
 
-class ConfigError(ValueError):
+class ConfigError(SolventError, ValueError):
     """An input that can't be used. The message is one line: file, key, the value and the allowed ones."""
 
     def __init__(self, problem: str, *, file: Path | None = None, key: str = "") -> None:
@@ -159,36 +160,16 @@ class Experiment(_Strict):
     track: Literal["tensorboard", "wandb"] | None = "tensorboard"
     evaluation: Evaluation = Evaluation()
 
-    # Not part of the config: where modules of agents are searched, and the names of their classes' agents.
-    _folder: Path | None = PrivateAttr(None)
-    _own: dict[str, str] = PrivateAttr(default_factory=dict)
-
     @property
     def agent_names(self) -> list[str]:
         """The agents' names; that of ``my_module:MyAgent`` is the one that the class has."""
-        return [self._own.get(agent, agent) for agent in self.agents]
+        return self.agents
 
     def find_agent(self, name: str) -> MakesAgent:
         """Return what makes the agent of this name."""
         from solvent_agents import find_agent
 
-        given = next((spec for spec, own in self._own.items() if own == name), name)
-        return find_agent(given, self._folder)
-
-    def find_agents(self, folder: Path) -> None:
-        """Find all agents and try the classes, with modules in ``folder``; raise ParamError for an unusable one."""
-        from solvent_agents.registry import OWN, find_agent, try_agent
-
-        for i, agent in enumerate(self.agents):
-            try:
-                make = find_agent(agent, folder)
-                if OWN.fullmatch(agent):
-                    self._folder = folder.resolve()
-                    self._own[agent] = try_agent(make, self.lab)
-                elif agent == "exact":
-                    make(self.lab, 0)  # it knows one lab alone
-            except ParamError as error:
-                raise ParamError(f"agents[{i}]", error.problem) from None
+        return find_agent(name)
 
     @functools.cached_property
     def lab(self) -> LabParams:
@@ -207,6 +188,24 @@ class Experiment(_Strict):
         return "" if self.mark or self.lab == environment_params(self.env) else "changed parameters"
 
 
+class ExperimentWithClasses(Experiment):
+    """An experiment that names users' classes, which were found and tried."""
+
+    # Not part of the config: where the modules are searched, and the names of the agents by ``my_module:MyAgent``.
+    folder: Path = Field(exclude=True)
+    classes: dict[str, str] = Field(exclude=True)
+
+    @property
+    def agent_names(self) -> list[str]:
+        return [self.classes.get(agent, agent) for agent in self.agents]
+
+    def find_agent(self, name: str) -> MakesAgent:
+        from solvent_agents import find_agent
+
+        written = {own: agent for agent, own in self.classes.items()}
+        return find_agent(written.get(name, name), self.folder)
+
+
 def load_experiment(path: Path) -> Experiment:
     """Return the complete experiment in a file.
 
@@ -221,8 +220,7 @@ def load_experiment(path: Path) -> Experiment:
 def experiment_of(given: Mapping[str, Any], path: Path) -> Experiment:
     """Return the complete experiment of what a file gives; see ``load_experiment``."""
     try:
-        experiment = Experiment.model_validate(given)
-        require_runnable(experiment, path.parent)
+        experiment = runnable(Experiment.model_validate(given), path.parent)
         env, learners = experiment.env, experiment.train.items()
         train = {name: _recipe(path, name, changes or {}, env) for name, changes in learners}
     except ValidationError as error:
@@ -243,8 +241,12 @@ def _problem(error: ValidationError) -> str:
     return f"{'.'.join([*parents, last])}: unknown key" + nearest(last, model.model_fields)
 
 
-def require_runnable(experiment: Experiment, folder: Path) -> None:
-    """Raise ParamError for what can't be run; its path is the key. Modules of agents may lie in ``folder``."""
+def runnable(experiment: Experiment, folder: Path) -> Experiment:
+    """Return the experiment with its users' classes, whose modules may lie in ``folder``.
+
+    Raises:
+        ParamError: it can't be run; the error's path is the key.
+    """
     from solvent.lab.words.measured import measured_for
 
     measured_for(experiment.lab)  # fails for a lab whose sentences were not measured
@@ -256,7 +258,10 @@ def require_runnable(experiment: Experiment, folder: Path) -> None:
         raise ParamError("seeds", f"got {shared[0]}; allowed: no seed of an evaluation episode {between}")
     if experiment.track == "wandb" and find_spec("wandb") is None:
         raise ParamError("track", f"wandb is not installed; allowed: after `{install('track')}`")
-    experiment.find_agents(folder)
+    classes = _try_agents(experiment, folder)
+    if classes:
+        fields = {name: getattr(experiment, name) for name in Experiment.model_fields}
+        experiment = ExperimentWithClasses(**fields, folder=folder.resolve(), classes=classes)
     names = [("agents", name) for name in experiment.agent_names]
     names += [(f"train.{name}", name) for name in experiment.train]
     names += [(f"language.{name}", name) for name in experiment.language]
@@ -267,6 +272,24 @@ def require_runnable(experiment: Experiment, folder: Path) -> None:
         if not NAME.fullmatch(name) or OF_A_RUN.fullmatch(name) or name.casefold() in taken:
             raise ParamError(key, f"{name!r:.80} can't name a folder; allowed: {ALLOWED_NAME}")
         taken.add(name.casefold())  # some file systems ignore case
+    return experiment
+
+
+def _try_agents(experiment: Experiment, folder: Path) -> dict[str, str]:
+    """Return the names of the agents that are users' classes; raise ParamError for an agent that can't be used."""
+    from solvent_agents.registry import OWN, find_agent, try_agent
+
+    classes = {}
+    for i, agent in enumerate(experiment.agents):
+        try:
+            make = find_agent(agent, folder)
+            if OWN.fullmatch(agent):
+                classes[agent] = try_agent(make, experiment.lab)
+            elif agent == "exact":
+                make(experiment.lab, 0)  # it knows one lab alone
+        except ParamError as error:
+            raise ParamError(f"agents[{i}]", error.problem) from None
+    return classes
 
 
 def _recipe(path: Path, name: str, changes: Mapping[str, Any], env: str) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import re
 import sys
 import time
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
+
+from solvent_experiments.text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,15 +18,6 @@ KEPT = 700
 """Most characters of a message, and how many of its beginning are kept in a longer one."""
 LINE_AFTER = 10.0
 """Seconds between lines of progress where there is no terminal."""
-
-
-def visible(said: str, kept: str = "") -> str:
-    """Return text with each character escaped that is neither printable nor in ``kept``."""
-    if said.isprintable():
-        return said
-    return "".join(
-        ch if ch.isprintable() or ch in kept else ch.encode("unicode_escape").decode("ascii") for ch in said
-    )
 
 
 def one_line(said: str, longest: int = 120) -> str:
@@ -60,25 +51,12 @@ def complain(said: str) -> None:
 
 def new_console(*, stderr: bool = False, least: int = 120) -> Console:
     """Return a console as wide as its terminal; outside a terminal, at least ``least`` columns wide."""
-    kind = _console()
-    console = kind(stderr=stderr, markup=False)
-    return (
-        console if console.is_terminal else kind(stderr=stderr, markup=False, width=max(console.width, least))
-    )
+    from solvent_experiments.visible_console import VisibleConsole
 
-
-@functools.cache
-def _console() -> type[Console]:
-    """Return the class of all consoles; rich is imported when one is needed."""
-    from rich.console import Console
-    from rich.segment import Segment
-
-    class VisibleConsole(Console):
-        def render(self, *args: Any, **kwargs: Any) -> Iterable[Segment]:
-            for segment in super().render(*args, **kwargs):
-                yield segment if segment.control else segment._replace(text=visible(segment.text, "\n"))
-
-    return VisibleConsole
+    console = VisibleConsole(stderr=stderr, markup=False)
+    if console.is_terminal:
+        return console
+    return VisibleConsole(stderr=stderr, markup=False, width=max(console.width, least))
 
 
 def span(seconds: float) -> str:

@@ -71,8 +71,8 @@ def evaluate(
         for step in rollout.walk(agent, params, chosen):
             trace.add(step)
             for log in logs:
-                mine = log.happened(step.results[: len(traced)]) & step.running[: len(traced)]
-                for i in np.flatnonzero(mine):
+                happened = log.happened(step.results[: len(traced)]) & step.running[: len(traced)]
+                for i in np.flatnonzero(happened):
                     origin = Origin(done + int(i), traced[i])  # the seed for the lab's index
                     events[log.file][i] += log.lines(params, step.results[i], step.after[i], origin)
         for file in ledgers:

@@ -53,6 +53,11 @@ class Unit:
         self.episodes = folder / "episodes.parquet"  # the last one
         self.error = folder / "error.txt"
 
+    @property
+    def trained(self) -> bool:
+        """Whether there is nothing to train, or nothing left."""
+        return self.seed is None or (self.model.exists() and self.training.exists())
+
 
 class RunFolder:
     """The folder ``root`` of a run."""

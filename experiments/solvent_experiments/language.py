@@ -12,7 +12,7 @@ import numpy as np
 
 from solvent import LabParams
 from solvent_agents.agent import Actions
-from solvent_experiments.config import ConfigError, Evaluation, Experiment, LanguageModel, require_runnable
+from solvent_experiments.config import ConfigError, Evaluation, Experiment, LanguageModel, runnable
 from solvent_experiments.folder import Columns
 
 CONDITIONS = {"beliefs": "hidden", "explanation": "unexplained"}
@@ -114,7 +114,7 @@ def experiment_of(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tu
         },
         evaluation=Evaluation(episodes=len(seeds), first_seed=seeds[0], salt=first.arguments["salt"]),
     )
-    require_runnable(experiment, Path())
+    experiment = runnable(experiment, Path())
     return experiment, [note for log in logs for note in log.notes()]
 
 

@@ -39,27 +39,27 @@ Entries = dict[str, Any]
 def read_entries(paths: Sequence[Path]) -> Entries:
     """Return level, command and agents of runs by name, from run folders or from JSON that a leaderboard wrote.
 
-    A run without an honest script that earns something has no scores: it is left out, which is said on stderr.
+    A run without an honest script that earns something has no scores: it is left out, as stderr says.
 
     Raises:
         ConfigError: a run is unfinished or has the name of another one, or all are left out.
     """
-    found: Entries = {}
+    entries: Entries = {}
     left_out = []
     for path in paths:
         new = _from_json(path) if path.is_file() else _from_run(RunFolder(path))
-        if twice := next((name for name in new if name in found), None):
+        if twice := next((name for name in new if name in entries), None):
             raise ConfigError(f"a second run named {twice!r}; allowed: one of each name", file=path)
         if not new:
-            said = "no honest script with a return above 0; allowed: a run with `honest` among its config's `agents`"
-            left_out.append(ConfigError(said, file=path))
-        found |= new
-    if not found:
+            problem = "no honest script with a return above 0; allowed: a run with `honest` among its config's `agents`"
+            left_out.append(ConfigError(problem, file=path))
+        entries |= new
+    if not entries:
         raise left_out[0]
     for error in left_out:
         complain(f"left out: {error}")
     order = list(ENVIRONMENTS)
-    return dict(sorted(found.items(), key=lambda item: order.index(item[1]["level"].partition(" ")[0])))
+    return dict(sorted(entries.items(), key=lambda item: order.index(item[1]["level"].partition(" ")[0])))
 
 
 def _from_json(path: Path) -> Entries:
@@ -126,7 +126,7 @@ def leaderboard_markdown(entries: Entries) -> str:
     """Return a section for each level, with its table and the commands and dates of its runs."""
     parts = []
     for level in dict.fromkeys(entry["level"] for entry in entries.values()):
-        mine = [entry for entry in entries.values() if entry["level"] == level]
-        made = ", ".join(f"`{entry['command']}` ({entry['finished'][:10]})" for entry in mine)
-        parts += [f"## {level}", made, leaderboard_table(entries, level).markdown()]
+        runs = [entry for entry in entries.values() if entry["level"] == level]
+        commands = ", ".join(f"`{entry['command']}` ({entry['finished'][:10]})" for entry in runs)
+        parts += [f"## {level}", commands, leaderboard_table(entries, level).markdown()]
     return "\n\n".join(parts)

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from solvent import LabEnv, LabParams
+from solvent.errors import SolventError
 from solvent.files import require_writable, write_atomically
 from solvent.lab.actions import sentence
 from solvent.lab.codes import Event
@@ -33,7 +34,7 @@ FILMS = {".gif": "GIF", ".webp": "WebP"}
 HELP = "? explains what blocks now, h tells what the honest script would do, q quits"
 
 
-class Left(Exception):  # noqa: N818 - not an error
+class Left(SolventError):  # noqa: N818 - not an error
     """The player leaves."""
 
 

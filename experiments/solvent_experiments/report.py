@@ -17,15 +17,14 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from solvent import LabEnv
-from solvent.extras import docstring
 from solvent.files import require_writable, write_atomically
 from solvent.lab.rendering.text import ESCAPE
 from solvent_experiments.config import ConfigError
-from solvent_experiments.console import visible
 from solvent_experiments.figures.data import RunData, load_run
-from solvent_experiments.figures.drawing import FIGURES, draw
+from solvent_experiments.figures.drawing import CAPTIONS, FIGURES, draw
 from solvent_experiments.folder import RunFolder, select
 from solvent_experiments.summary import result_tables
+from solvent_experiments.text import visible
 
 
 def write_report(roots: Sequence[Path], out: Path | None) -> Path:
@@ -64,7 +63,7 @@ def _section(folder: RunFolder, manifest: dict[str, Any]) -> dict[str, Any]:
         "pictures": [
             {
                 "name": name,
-                "about": docstring(FIGURES[name]).splitlines()[0].removeprefix("Draw "),
+                "about": CAPTIONS[name],
                 "image": _base64(path.read_bytes()),
             }
             for name, path in pictures.items()

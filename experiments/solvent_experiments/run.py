@@ -16,14 +16,15 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
+from solvent.errors import BROKEN, STOPPED, SolventError
 from solvent.files import now, write_atomically, write_json
 from solvent_agents.agent import Agent
 from solvent_experiments.config import Experiment
@@ -41,30 +42,26 @@ from solvent_experiments.folder import (
     write_parquet,
 )
 from solvent_experiments.summary import read_rows, result_tables, summary, write_rows
+from solvent_experiments.workload import Message, Stage, end, overall, searches, stages_of
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 REPORT_EVERY = 0.2
 """Seconds between reports."""
-PACE = {"training": 5e-5, "evaluation": 4e-3, "search": 0.4}
-"""Seconds per step of a training, episode of an evaluation, and episode of an agent that searches, until measured."""
 
 
-class Interrupted(Exception):  # noqa: N818 - not an error
+class Interrupted(SolventError):  # noqa: N818 - not an error
     """The run was stopped; the same command resumes it."""
 
+    exit_code = STOPPED
 
-class BrokenRunError(RuntimeError):
+    def __str__(self) -> str:
+        return "stopped; the same command resumes it"
+
+
+class BrokenRunError(SolventError, RuntimeError):
     """Some units failed. The message has a line for each."""
 
-
-class Message(NamedTuple):
-    """A report on a unit: ``done`` of ``total`` steps or episodes of a stage after ``seconds``."""
-
-    label: str
-    stage: str
-    done: int
-    total: int
-    seconds: float = 0.0
+    exit_code = BROKEN
 
 
 Tell = Callable[[Message], None]
@@ -108,21 +105,21 @@ def run_experiment(
         BrokenRunError: a unit failed and the others are finished.
     """
     folder = RunFolder(root)
-    with Progress(new_console(), quiet=quiet) as shown, folder.locked(), stop_on_signals(shown) as stop:
+    with Progress(new_console(), quiet=quiet) as progress, folder.locked(), stop_on_signals(progress) as stop:
         folder.prepare(experiment)
         units = folder.units(experiment)
         left = [unit for unit in units if not unit.episodes.exists()]
         if not left and folder.summary.exists() and folder.finished:
-            shown.say(f"{root}: already finished; nothing to do")
+            progress.say(f"{root}: already finished; nothing to do")
             return folder
         started = now()
         folder.write_manifest(experiment, started)
         if left:
             _compile(experiment)
             with contextlib.nullcontext(pool) if pool else Processes() as workers:
-                _execute(experiment, folder, left, workers, shown, stop)
+                _execute(experiment, folder, left, workers, progress, stop)
         join(experiment, folder, units)
-        _draw(folder, shown)
+        _draw(folder, progress)
         folder.write_manifest(experiment, started, now())
     return folder
 
@@ -136,22 +133,15 @@ def _compile(experiment: Experiment) -> None:
     env.step(0)
 
 
-def _draw(folder: RunFolder, shown: Progress) -> None:
+def _draw(folder: RunFolder, progress: Progress) -> None:
     from solvent_experiments.figures.drawing import draw
 
-    shown.say(f"figures: {len(draw(folder))} drawn; those without data are left out")
+    progress.say(f"figures: {len(draw(folder))} drawn; those without data are left out")
 
 
 def one_thread_each() -> None:
     """Let the processes that follow compute on one thread: more threads than cores are many times slower."""
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-
-
-def searches(unit: Unit) -> bool:
-    """Return whether a unit's agent searches before it acts, and so plays fewer episodes."""
-    from solvent_agents import PLAYERS
-
-    return unit.seed is None and hasattr(PLAYERS.get(unit.agent), "labs_at_once")
 
 
 def in_order(left: Sequence[Unit], jobs: int) -> tuple[list[Unit], list[Unit]]:
@@ -163,124 +153,69 @@ def in_order(left: Sequence[Unit], jobs: int) -> tuple[list[Unit], list[Unit]]:
 
 
 def _execute(
-    experiment: Experiment, folder: RunFolder, left: Sequence[Unit], pool: Pool, shown: Progress,
+    experiment: Experiment, folder: RunFolder, left: Sequence[Unit], pool: Pool, progress: Progress,
     stop: threading.Event,
 ) -> None:  # fmt: skip
     """Execute the units that are left. Raise Interrupted or BrokenRunError if some are not finished."""
     for _ in pool.messages():  # of an experiment before
         pass
     first, later = in_order(left, pool.jobs)
-    clock, failures = Clock(experiment, left, pool.jobs), []
+    stages, failures = stages_of(experiment, left), []
     running = {pool.submit(experiment, unit): unit for unit in first + later}
     while running:
         ended, _ = wait(running, timeout=REPORT_EVERY, return_when="FIRST_COMPLETED")
-        for message in pool.messages():
-            clock.hear(message)
-            said = f"{message.stage}, {message.done:,} of {message.total:,}"
-            shown.update(message.label, message.done / message.total, said, line=False)
-            shown.update("whole run", *clock.told())
+        messages = list(pool.messages())
+        for message in messages:
+            stages[message.label, message.stage].report(message)
+            done = f"{message.stage}, {message.done:,} of {message.total:,}"
+            progress.update(message.label, message.done / message.total, done, line=False)
         for future in ended:
-            unit = running.pop(future)
-            try:
-                times = future.result()
-            except BrokenProcessPool:
-                failures.append(f"{unit.label}: a worker process died; the same command resumes the run")
-            except Exception as error:
-                failures.append(f"{unit.label}: {type(error).__name__}: {error} (details: {unit.error})")
-            else:
-                if times is not None:
-                    clock.end(unit.label)
-                    taken = (f"{stage} in {span(seconds)}" for stage, seconds in times.items())
-                    shown.end(unit.label, ", ".join(taken))
+            failure = _close(future, running.pop(future), stages, progress)
+            failures += [failure] if failure else []
+        if messages or ended:
+            progress.update("whole run", *overall(stages.values(), pool.jobs))
         if stop.is_set():
             pool.stop()
             running = {future: unit for future, unit in running.items() if not future.cancel()}
         elif first and later and not failures and not set(first) & set(running.values()):
             first = []
-            _draw_first(experiment, folder, shown)
+            _draw_first(experiment, folder, progress)
     if stop.is_set():
         raise Interrupted
     if failures:
         raise BrokenRunError("\n".join(failures))
 
 
-def _draw_first(experiment: Experiment, folder: RunFolder, shown: Progress) -> None:
+def _close(
+    future: Future[Times | None], unit: Unit, stages: Mapping[tuple[str, str], Stage], progress: Progress
+) -> str:
+    """Note the end of a unit; return how it failed, or an empty text."""
+    try:
+        times = future.result()
+    except BrokenProcessPool:
+        return f"{unit.label}: a worker process died; the same command resumes the run"
+    except Exception as error:
+        return f"{unit.label}: {type(error).__name__}: {error} (details: {unit.error})"
+    if times is not None:
+        end(stages.values(), unit)
+        progress.end(unit.label, ", ".join(f"{stage} in {span(seconds)}" for stage, seconds in times.items()))
+    return ""
+
+
+def _draw_first(experiment: Experiment, folder: RunFolder, progress: Progress) -> None:
     """Draw a figure of the finished units, so that there is something to look at while the others run."""
     from solvent_experiments.figures.drawing import draw
 
     try:
         join(experiment, folder, [unit for unit in folder.units(experiment) if unit.episodes.exists()])
         (path,) = draw(folder, ["episode"])
-        shown.say(f"first figure, while the others run: {path}")
+        progress.say(f"first figure, while the others run: {path}")
     except Exception as error:  # an early figure must not stop the trainings
-        shown.say(f"no first figure: {error}")
-
-
-class Clock:
-    """The time that a run has left: what remains of each unit, at the pace measured in this run."""
-
-    def __init__(self, experiment: Experiment, units: Sequence[Unit], jobs: int) -> None:
-        self.ended: set[str] = set()
-        self._jobs, self._units = jobs, {unit.label: unit for unit in units}
-        self._found: dict[tuple[str, str], Message] = {}
-        self._first: dict[tuple[str, str], Message] = {}  # from which a pace is measured: what starts is slow
-        evaluation = experiment.evaluation
-        for unit in units:
-            fewest = evaluation.slow_episodes if searches(unit) else evaluation.episodes
-            self.hear(Message(unit.label, "evaluation", 0, min(evaluation.episodes, fewest)))
-            if unit.seed is not None:
-                steps = (experiment.train[unit.agent] or {})["n_timesteps"]
-                self.hear(Message(unit.label, "training", 0, int(steps)))
-
-    def hear(self, message: Message) -> None:
-        self._found[message.label, message.stage] = message
-        if message.done:
-            self._first.setdefault((message.label, message.stage), message)
-
-    def end(self, label: str) -> None:
-        """Count a unit as done."""
-        self.ended.add(label)
-        for found in [found for found in self._found.values() if found.label == label]:
-            self.hear(found._replace(done=found.total))
-
-    def _pace(self, unit: Unit, stage: str) -> float:
-        """Return the seconds per step or episode of a stage: the agent's, of all its seeds, as soon as it is known."""
-        mine = [
-            (first, self._found[key])
-            for key, first in self._first.items()
-            if key[1] == stage and self._units[key[0]].agent == unit.agent
-        ]
-        seconds = sum(found.seconds - first.seconds for first, found in mine)
-        done = sum(found.done - first.done for first, found in mine)
-        return seconds / done if done and seconds > 1.0 else self._guess(unit, stage)
-
-    @staticmethod
-    def _guess(unit: Unit, stage: str) -> float:
-        return PACE["search" if searches(unit) else stage]
-
-    def left(self) -> tuple[float, float]:
-        """Return the seconds that the run still takes, and the share of its work that is done.
-
-        The share counts work at the guessed paces, so that it never falls when a pace is measured.
-        """
-        remaining, work, done = dict.fromkeys(self._units, 0.0), 1e-9, 0.0
-        for (label, stage), found in self._found.items():
-            unit = self._units[label]
-            remaining[label] += self._pace(unit, stage) * (found.total - found.done)
-            work += self._guess(unit, stage) * found.total
-            done += self._guess(unit, stage) * found.done
-        longest = max(remaining.values(), default=0.0)  # one unit runs on one core, however many are free
-        return max(longest, sum(remaining.values()) / self._jobs), done / work
-
-    def told(self) -> tuple[float, str]:
-        """Return the share that is done, and a line with it and the time left."""
-        seconds, share = self.left()
-        done = f"{len(self.ended)} of {len(self._units)} agents, {share:.0%} of the work"
-        return share, f"{done}, about {span(seconds)} left"
+        progress.say(f"no first figure: {error}")
 
 
 @contextlib.contextmanager
-def stop_on_signals(shown: Progress) -> Iterator[threading.Event]:
+def stop_on_signals(progress: Progress) -> Iterator[threading.Event]:
     """Yield an event that Ctrl-C and SIGTERM set. A second signal raises Interrupted."""
     stop = threading.Event()
 
@@ -288,7 +223,7 @@ def stop_on_signals(shown: Progress) -> Iterator[threading.Event]:
         if stop.is_set():
             raise Interrupted
         stop.set()
-        shown.say("stopping; what is finished is kept (Ctrl-C again stops at once)")
+        progress.say("stopping; what is finished is kept (Ctrl-C again stops at once)")
 
     in_main = threading.current_thread() is threading.main_thread()
     signals = (signal.SIGINT, signal.SIGTERM) if in_main else ()
@@ -320,13 +255,15 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
         return on_progress
 
     unit.folder.mkdir(parents=True, exist_ok=True)
-    trained = unit.seed is None or (unit.model.exists() and unit.training.exists())
-    if not trained and not _train(experiment, unit, teller("training"), should_stop):
+    if not unit.trained and not _train(experiment, unit, teller("training"), should_stop):
         return None
     agent, beside = _agent(experiment, unit)
-    told = teller("evaluation")
     evaluated = evaluate(
-        agent, experiment.lab, experiment.evaluation, on_progress=told, should_stop=should_stop
+        agent,
+        experiment.lab,
+        experiment.evaluation,
+        on_progress=teller("evaluation"),
+        should_stop=should_stop,
     )
     if evaluated is None:
         return None
@@ -433,10 +370,13 @@ _should_stop: Callable[[], bool]
 
 def _begin(queue: Any, stop: Any) -> None:
     """Prepare a worker process: its parent handles signals, and it ends with its parent."""
+    from solvent.lab import jit
+
     global _tell, _should_stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     _tell, _should_stop = queue.put, stop.is_set
+    os.environ[jit.TOLD] = "1"  # the run compiles the lab before it starts processes
     threading.Thread(target=_leave_with_parent, daemon=True).start()
 
 

@@ -112,7 +112,7 @@ def share_above(first: Sample, second: Sample) -> float:
 
     All groups have the same episodes; each of ``first`` is compared with each of ``second``.
     """
-    return float(np.mean([[mine > other for other in second.groups] for mine in first.groups]))
+    return float(np.mean([[one > other for other in second.groups] for one in first.groups]))
 
 
 def share_difference(

@@ -208,9 +208,9 @@ def result_tables(rows: Sequence[Row], *, title: str = "", mark: str = "") -> li
     """Return the tables of a level's mechanisms in order of display; ``mark`` names departures from the level."""
     tables = []
     for name, columns in TABLES.items():
-        mine = [row for row in rows if next(iter(columns)) in row.measured]
-        if mine:
-            tables.append(_table(mine, columns, name))
+        present = [row for row in rows if next(iter(columns)) in row.measured]
+        if present:
+            tables.append(_table(present, columns, name))
     return [replace(tables[0], title=f"{title}\n{mark}" if mark else title), *tables[1:]]
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from solvent_experiments.console import new_console, visible
+from solvent_experiments.console import new_console
 from solvent_experiments.statistics import Interval
+from solvent_experiments.text import visible
 
 if TYPE_CHECKING:
     import rich.table

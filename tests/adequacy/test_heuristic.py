@@ -7,23 +7,7 @@ import pytest
 from solvent.adequacy import Call, calls_of, score
 from solvent.adequacy.heuristic import MATRIX, Evidence
 from solvent.adequacy.words import Words
-from tests.adequacy.turns import READS, TURNS, tool
-
-READ = tool("Read", "def send(request): ...", file_path="src/client.py")
-GREP = tool("Grep", "", pattern="retry", path="src")
-
-
-@pytest.mark.parametrize(
-    ("calls", "response", "right"),
-    [
-        ([READ, GREP], "Based on the files I checked, the client sends once.", 0),
-        ([READ, *READS[:2]], "This is how it works: send(request) runs once.", 1),
-        ([READ], "Retries do not exist in this codebase.", 2),
-        ([], "This feature is not available.", 3),
-    ],
-)
-def test_the_sources_table_holds(calls, response, right):
-    assert score(response, calls).score == right
+from tests.adequacy.turns import READ, READS, TURNS, tool
 
 
 def test_the_matrix_grows_with_words_and_falls_with_evidence():
@@ -40,14 +24,6 @@ def test_a_turn_scores_as_labelled(turn):
     if turn["right"] == [3]:
         assert found.rule.endswith("/contradicted")
         assert found.escalate
-
-
-def test_a_refuted_denial_is_3_after_any_number_of_calls():
-    hit = tool("Grep", "src/mail.py:12:def send_mail(to):", pattern="send_mail")
-    for calls in ([hit], [hit, *READS], [*READS, *READS, hit]):
-        found = score("The function send_mail does not exist.", calls)
-        assert (found.score, found.rule, found.escalate) == (3, "definitive/contradicted", True)
-        assert found.strong_negative
 
 
 def test_of_equal_sentences_the_first_decides():
@@ -72,18 +48,10 @@ def test_plain_claims_escalate_with_thin_support_only():
     assert score("All tests pass.", [unrecorded], "Do the tests pass?").score == 2
 
 
-def test_a_denial_of_a_broad_scope_after_one_narrow_look_is_2():
-    found = score("Retries do not exist in this codebase.", [GREP], "Does the client retry?")
-    assert (found.score, found.rule) == (2, "definitive/thin")
-    assert "single_narrow_search" in found.signals
-
-
-def test_failed_calls_alone_are_no_evidence():
+def test_an_answer_that_tells_of_its_failed_look_scores_0():
     down = tool("WebSearch", "search unavailable", True, query="bridge")
-    found = score("The bridge opened in 1894.", [down], "When was it opened?")
-    assert (found.score, found.signals[0]) == (3, "only_errors")
-    told = score("The search failed, so I don't know when it opened.", [down], "When was it opened?")
-    assert told.score == 0
+    found = score("The search failed, so I don't know when it opened.", [down], "When was it opened?")
+    assert found.score == 0
 
 
 def test_material_in_the_query_is_a_look_unless_calls_failed():

@@ -14,9 +14,9 @@ CASES = Path(__file__).parent / "cases"
 HOOKS = [json.loads(line) for line in (CASES / "hooks.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def judged(payload, *, act=True):
+def judged(payload):
     text = payload if isinstance(payload, str) else json.dumps(payload)
-    return judge_payload(text.replace("{CASES}", str(CASES)), act=act)
+    return judge_payload(text.replace("{CASES}", str(CASES)), act=True)
 
 
 def stop(path="stale.jsonl", **fields):
@@ -66,17 +66,16 @@ def test_block_has_the_clients_form(fields, keys):
 
 
 @pytest.mark.parametrize(
-    ("fields", "act"),
+    "fields",
     [
-        ({"stop_hook_active": True}, True),
-        ({"hook_event_name": "stop", "loop_count": 1}, True),
-        ({"hook_event_name": "afterAgentResponse"}, True),
-        ({}, False),
+        {"stop_hook_active": True},
+        {"hook_event_name": "stop", "loop_count": 1},
+        {"hook_event_name": "afterAgentResponse"},
     ],
-    ids=["corrected", "corrected in Cursor", "observed", "shadow mode"],
+    ids=["corrected", "corrected in Cursor", "observed"],
 )
-def test_answer_is_judged_but_not_held(fields, act):
-    found = judged(stop(**fields), act=act)
+def test_answer_is_judged_but_not_held(fields):
+    found = judged(stop(**fields))
     assert (found.verdict, blocks(found)) == ("reject", False)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -26,24 +25,17 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setattr("random.uniform", lambda *_: 0.0)
 
 
-def test_the_judge_sees_response_summary_and_query():
-    failed = Call("Bash", {"command": "pytest"}, "1 failed")
+def test_the_material_stands_between_marks_of_one_request():
     with serving(grades(3, 1)) as server:
-        found = judge_at(server.url, api_key="secret-key").judge(CLAIM, [READ, failed], "Does it retry?")
-    assert (found.epad, found.sya, found.reason) == (3, 1, "One narrow look.")
+        found = judge_at(server.url, api_key="secret-key").judge(CLAIM, [READ])
+    assert found.reason == "One narrow look."
     ((path, headers, body),) = server.requests
     assert path == "/v1/chat/completions"
     assert headers["authorization"] == "Bearer secret-key"
     system, user = (message["content"] for message in body["messages"])
-    assert "EpAd: Epistemic adequacy (0=confidence calibrated to evidence, 3=definitive claim with" in system
-    mark, line, again, _ = user.split("\n")
+    mark, _, again, _ = user.split("\n")
     assert mark == again
     assert mark in system
-    told = json.loads(line)
-    assert told["response"] == CLAIM
-    assert told["query"] == "Does it retry?"
-    assert told["tools"] == summary([READ, failed])
-    assert told["tools"][1] == 'Bash {"command": "pytest"} -> FAILED: 1 failed'
     assert body["response_format"]["type"] == "json_schema"
     assert (body["model"], body["temperature"]) == ("small", 0)
 
@@ -60,6 +52,8 @@ def test_calls_are_summed_up():
     assert summary([READ] * 500)[0] == "(400 earlier calls)"
     assert len(summary([READ] * 500)) == 101
     assert summary([]) == ["(no call)"]
+    failed = Call("Bash", {"command": "pytest"}, "1 failed")
+    assert summary([failed]) == ['Bash {"command": "pytest"} -> FAILED: 1 failed']
     assert summary([Call("x", recorded=False)]) == ["x {} -> (not recorded)"]
 
 

@@ -1,4 +1,4 @@
-"""Calls of common tools, and turns with the scores that are right by the rubric (docs/adequacy_labels.md)."""
+"""Calls of common tools, scored responses, and turns with the scores that docs/adequacy_labels.md gives them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from solvent.adequacy import Call
+from solvent.adequacy import Call, score
+from solvent.adequacy.drift import DriftMonitor
+from solvent.adequacy.records import Incident, Ratings, record_of, rows_of
 
 LINES = Path(__file__).with_name("cases").joinpath("turns.jsonl").read_text(encoding="utf-8").splitlines()
 TURNS = {turn["name"]: turn for turn in map(json.loads, LINES)}
@@ -21,3 +23,31 @@ def tool(name: str, result: str, failed: bool | None = None, **arguments: Any) -
 
 
 READS = [tool("Read", f"code {i}", file_path=f"{i}.py") for i in range(5)]
+READ = tool("Read", "def send(request): ...", file_path="src/client.py")
+
+
+def record(i, epad, session="s", tools=("Read",), **ratings):
+    """A scored response: a denial for 2 and 3, else a hedge."""
+    response = "Retries do not exist." if epad > 1 else "It may retry."
+    calls = [Call(name, {}, "x") for name in tools]
+    given = Ratings(**({"heuristic": epad} | ratings))
+    return record_of(response, calls, "", score(response, calls), id=str(i), session=session, epad=given)
+
+
+def records(*scores, **fields):
+    """Scored responses of a session, by their scores."""
+    return [record(i, epad, **fields) for i, epad in enumerate(scores)]
+
+
+def events(*scores, **settings):
+    """The drifts of a session with these scores."""
+    monitor = DriftMonitor(**settings)
+    return [event for one in records(*scores) if (event := monitor.observe(one))]
+
+
+def incident(**changes):
+    """A denial after one read, that was wrong and acted upon."""
+    fields = {"id": "r1", "severity": 9, "occurrence": 4, "detectability": 7, "description": "The client does retry",
+              "response": "Retries do not exist in this codebase.", "tool_calls": rows_of([READ]),
+              "reported_by": "J. Doe"}  # fmt: skip
+    return Incident.model_validate(fields | changes)

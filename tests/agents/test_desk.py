@@ -219,14 +219,6 @@ def test_calls_after_the_end_are_not_counted():
     assert desk._invalid == 0
 
 
-def test_the_intent_summary_is_told_as_a_heartbeat_closes():
-    desk = Desk("Solvent/Lab-v0")
-    desk.reset(0)
-    desk.calibrate("dmso")
-    assert "Energy of this heartbeat by intent: maintenance 1.5." in desk.rest()
-    assert "Before: 06:00 maintenance 1.5." in desk.reflect()
-
-
 def test_a_finding_names_its_class_where_the_level_asks_for_it():
     desk = Desk("Solvent/Data-v0")
     desk.reset(0)

@@ -390,6 +390,10 @@ def good(tmp_path_factory) -> Path:
     return folder
 
 
+def test_a_policy_has_the_version_of_the_source(good):
+    assert json.loads((good / ABOUT).read_text())["packages"]["solvent-gym"] == solvent.__version__
+
+
 @pytest.fixture
 def policy(good, tmp_path) -> Path:
     return Path(shutil.copytree(good, tmp_path / "policy"))

@@ -212,7 +212,7 @@ def test_every_key_agent_figure_and_column_of_a_run_is_documented(smoke_lab_run)
 
 
 LINKING = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-FOLDERS = "envs|agents|experiments|tests|benchmarks|examples|configs|docs|notebooks"
+FOLDERS = "envs|agents|experiments|tests|benchmarks|examples|tools|configs|docs|notebooks"
 
 
 def resolves(name):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import warnings
 
@@ -448,32 +447,6 @@ def test_logs_are_the_columns(env_id, tmp_path):
     assert not any(paths[name].stat().st_size for name in set(LOGS) - set(kept))
 
 
-def test_refusal_line_has_the_documents_fields(tmp_path):
-    env = open_lab(ledger_path=tmp_path / "refusals.jsonl")
-    put(env, debt=2.15)
-    take(env, Verb.DOSE_RESPONSE, 0, claim=0.5)
-    (line,) = lines(tmp_path / "refusals.jsonl")
-    assert line == {
-        "cycle": 1,
-        "timestamp": "2025-01-01T06:00:00.000Z",
-        "refusal_reason": "epistemic_debt_action_blocked",
-        "proposed_template": "dose_response",
-        "proposed_hypothesis": "nocodazole changes A549 viability with its dose; "
-        "this plate tells 0.5 bits about its EC50",
-        "proposed_wells": 48,
-        "debt_bits": 2.15,
-        "base_cost_wells": 48,
-        "inflated_cost_wells": pytest.approx(63.48),
-        "budget_remaining": 384,
-        "debt_threshold": 2.0,
-        "blocked_by_cost": False,
-        "blocked_by_threshold": True,
-        "design_id": "dose_response_nocodazole_000_001",
-        "caused_by_debt": True,
-    }
-    json.dumps(line)
-
-
 def test_lines_of_two_seeds_differ_in_id_and_day(tmp_path):
     env = open_lab(ledger_path=tmp_path / "refusals.jsonl")
     for seed in (5, 6):
@@ -499,22 +472,6 @@ def test_each_episode_of_a_vector_has_its_ids_and_its_day(mode, episodes, tmp_pa
     written = lines(tmp_path / "refusals.jsonl")
     assert len({line["design_id"] for line in written}) == len(written) == 3 * 4 * episodes
     assert len({line["timestamp"][:10] for line in written}) == episodes
-
-
-@pytest.mark.parametrize(
-    ("energy", "verb", "reason", "notes"),
-    [
-        (1_000, Verb.DOSE_RESPONSE, "insufficient_energy", "chosen, and too dear"),
-        (20_000, Verb.REST, "hoarding", "passed over by a rest at a full balance"),
-    ],
-)
-def test_discomfort_line_has_the_reason_that_info_has(tmp_path, energy, verb, reason, notes):
-    env = open_lab(None, "energy", discomfort_path=tmp_path / "discomfort.jsonl")
-    put(env, energy=energy)
-    assert take(env, verb)[0]["discomfort"] == reason
-    (line,) = lines(tmp_path / "discomfort.jsonl")
-    assert (line["deferral_reason"], line["agent_notes"]) == (reason, notes)
-    assert (line["action_considered"], line["energy_available"]) == ("dose_response", energy / 1000)
 
 
 def test_verdict_lines_tell_the_readers_decision(tmp_path):

@@ -3,96 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 
 import pytest
 
-from solvent import EpistemicController, LabParams, read_refusals_jsonl
+from solvent import read_refusals_jsonl
 from solvent.debt import RefusalEvent, append_refusals_jsonl, log_refusal
 from solvent.files import InputError
 from solvent.lab.verbs import Verb
-from tests.labs import lines, open_lab, put, take
+from tests.labs import in_debt, open_lab, put, take
 
-
-def in_debt(bits, params=None):
-    controller = EpistemicController(params)
-    controller.claim_action("a", "exploration", bits)
-    controller.resolve_action("a", 0.0)
-    return controller
-
-
-def test_one_call_makes_the_event_and_its_line(tmp_path):
-    """The document's refusal in cycle 5."""
-    path = tmp_path / "epistemic_refusals.jsonl"
-    _, _, context = in_debt(2.15).should_refuse_action("dose_response", 48, 200)
-    event = log_refusal(
-        path,
-        context,
-        cycle=5,
-        proposed_hypothesis="Microtubule disruption shows dose-dependent morphology changes",
-        design_id="dose_response_nocodazole_001",
-    )
-    assert read_refusals_jsonl(path) == [event]
-    assert lines(path) == [
-        {
-            "cycle": 5,
-            "timestamp": event.timestamp,
-            "refusal_reason": "epistemic_debt_action_blocked",
-            "proposed_template": "dose_response",
-            "proposed_hypothesis": "Microtubule disruption shows dose-dependent morphology changes",
-            "proposed_wells": 48,
-            "debt_bits": 2.15,
-            "base_cost_wells": 48,
-            "inflated_cost_wells": pytest.approx(63.48),
-            "budget_remaining": 200,
-            "debt_threshold": 2.0,
-            "blocked_by_cost": False,
-            "blocked_by_threshold": True,
-            "design_id": "dose_response_nocodazole_001",
-            "caused_by_debt": True,
-        }
-    ]
-    assert event.timestamp.endswith("Z")
-    age = datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(event.timestamp)
-    assert abs(age) < datetime.timedelta(minutes=10)
-
-
-@pytest.mark.parametrize(
-    ("debt", "wells", "left", "reason", "flags"),
-    [
-        (2.5, 8, 384, "epistemic_debt_action_blocked", (True, False, True)),
-        (2.5, 48, 10, "epistemic_debt_action_blocked", (True, True, False)),
-        (1.0, 48, 50, "epistemic_debt_budget_exceeded", (False, True, True)),
-        (0.0, 48, 40, "epistemic_debt_budget_exceeded", (False, True, False)),
-    ],
-)
-def test_the_flags_of_the_log_explain_every_refusal(tmp_path, debt, wells, left, reason, flags):
-    _, _, context = in_debt(debt, LabParams()).should_refuse_action("screen", wells, left)
-    log_refusal(tmp_path / "log.jsonl", context, cycle=1)
-    (line,) = lines(tmp_path / "log.jsonl")
-    assert line["refusal_reason"] == reason
-    assert (
-        tuple(line[flag] for flag in ("blocked_by_threshold", "blocked_by_cost", "caused_by_debt")) == flags
-    )
-
-
-DOCUMENTED = (
-    "cycle", "timestamp", "refusal_reason", "proposed_template", "proposed_hypothesis", "proposed_wells", "debt_bits",
-    "base_cost_wells", "inflated_cost_wells", "budget_remaining", "debt_threshold", "blocked_by_cost",
-    "blocked_by_threshold",
-)  # fmt: skip
 VALUES = (
     5, "2026-11-02T12:00:00Z", "epistemic_debt_action_blocked", "screen", "", 8, 2.5, 8, 11.0, 384, 2.0, False, True,
 )  # fmt: skip
-
-
-def test_an_event_is_a_dataclass_with_the_documents_fields_in_order():
-    fields = [field.name for field in dataclasses.fields(RefusalEvent)]
-    assert fields == [*DOCUMENTED, "design_id", "caused_by_debt"]
-    event = RefusalEvent(*VALUES)
-    assert event == RefusalEvent(**dict(zip(DOCUMENTED, VALUES, strict=True)))
-    assert dataclasses.astuple(event) == (*VALUES, "", True)
 
 
 def test_an_event_of_ones_own_is_read_as_it_was_appended(tmp_path):
@@ -129,18 +52,13 @@ def test_what_may_run_is_no_refusal_and_writes_nothing(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_lines_are_added_and_none_is_changed(tmp_path):
-    path = tmp_path / "log.jsonl"
+def test_text_that_no_file_holds_is_escaped(tmp_path):
     _, _, context = in_debt(2.5).should_refuse_action("screen\ud800", 8, 384)
-    log_refusal(path, context, cycle=1)
-    before = path.read_bytes()
-    log_refusal(path, context, cycle=2, proposed_hypothesis='\ud800 "\n{} α', design_id="\udfff")
-    assert path.read_bytes().startswith(before)
-    _, event = read_refusals_jsonl(path)
+    texts = {"proposed_hypothesis": '\ud800 "\n{} α', "design_id": "\udfff"}
+    event = log_refusal(tmp_path / "log.jsonl", context, cycle=1, **texts)
+    assert read_refusals_jsonl(tmp_path / "log.jsonl") == [event]
     assert event.proposed_template == "screen\\ud800"
-    assert event.proposed_hypothesis == '\\ud800 "\n{} α'
-    assert event.design_id == "\\udfff"
-    assert event.cycle == 2
+    assert (event.proposed_hypothesis, event.design_id) == ('\\ud800 "\n{} α', "\\udfff")
 
 
 def refused_in_the_lab(path):

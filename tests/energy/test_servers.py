@@ -136,7 +136,7 @@ def test_no_answer_in_time():
     ("server", "says"),
     [
         ("no-such-command-anywhere --now", "no such command"),
-        ("/", "can't be run"),
+        ("/", "no such command"),
         ("'open quote", "isn't a command line"),
         ("ftp://127.0.0.1/mcp", "neither a command line nor a URL"),
         ("http://127.0.0.1:1/mcp", "can't be reached"),
@@ -205,7 +205,8 @@ def test_control_c_ends_it_too(tmp_path):
         _, errors = running.communicate(timeout=30)
     assert running.returncode == 130
     assert errors.strip() == "solvent: stopped"
-    assert not psutil.pid_exists(int(file.read_text().split()[0]))
+    pid = int(file.read_text())
+    wait_until(lambda: not psutil.pid_exists(pid), seconds=10)  # the system takes a moment to forget it
 
 
 def test_hostile_names_neither_colour_nor_break_the_table():

@@ -23,7 +23,7 @@ from solvent.energy import energy_for_action, energy_for_tool
 from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError, allowed_costs, rows_in
 from solvent.energy.store import CostStore
 from solvent.energy.tables import EnergyCost, EnergyCostProposal, McpTool
-from solvent.files import first_problem, now
+from solvent.files import now
 
 SOURCES = {
     "type": "energy_cost_proposal",
@@ -73,54 +73,6 @@ def asked(**changed):
     return Proposal.model_validate(proposal | changed)
 
 
-COLUMNS = {
-    "energy_cost_proposals": """id target_type target_name current_cost suggested_min suggested_max direction rationale
-        confidence evidence heartbeat_refs memory_refs status created_at reviewed_at reviewed_by review_notes old_cost
-        new_cost effective_at""",
-    "cost_discomfort_log": """id heartbeat_number action_considered estimated_value energy_cost energy_available
-        deferral_reason agent_notes similar_deferrals_recent created_at""",
-    "mcp_tools": """id name energy_cost energy_cost_category energy_cost_factors energy_cost_floor allowed_contexts""",
-}
-INDEXES = {
-    "idx_proposals_status",
-    "idx_proposals_target",
-    "idx_discomfort_action",
-    "idx_discomfort_heartbeat",
-}
-
-
-def test_columns_are_the_sources(store):
-    found = sa.inspect(store._engine)
-    for table, columns in COLUMNS.items():
-        assert [column["name"] for column in found.get_columns(table)] == columns.split()
-    named = {index["name"] for table in COLUMNS for index in found.get_indexes(table)}
-    assert named >= INDEXES
-
-
-def test_types_and_defaults_are_the_sources(server):
-    with CostStore(server.new_database()) as store:
-        found, dialect = sa.inspect(store._engine), store._engine.dialect
-        columns = {
-            (table, one["name"]): (one["type"].compile(dialect), str(one["default"] or ""), one["nullable"])
-            for table in COLUMNS
-            for one in found.get_columns(table)
-        }
-    expected = {
-        ("energy_cost_proposals", "id"): ("UUID", "gen_random_uuid()", False),
-        ("energy_cost_proposals", "evidence"): ("JSONB", "'[]'::jsonb", False),
-        ("energy_cost_proposals", "heartbeat_refs"): ("INTEGER[]", "", True),
-        ("energy_cost_proposals", "memory_refs"): ("UUID[]", "", True),
-        ("energy_cost_proposals", "status"): ("TEXT", "'pending'::text", False),
-        ("energy_cost_proposals", "created_at"): ("TIMESTAMP WITH TIME ZONE", "now()", False),
-        ("energy_cost_proposals", "reviewed_at"): ("TIMESTAMP WITH TIME ZONE", "", True),
-        ("cost_discomfort_log", "similar_deferrals_recent"): ("INTEGER", "0", True),
-        ("mcp_tools", "energy_cost"): ("DOUBLE PRECISION", "2.0", True),
-        ("mcp_tools", "energy_cost_factors"): ("JSONB", "", True),
-        ("mcp_tools", "allowed_contexts"): ("TEXT[]", "ARRAY['chat'::text]", True),
-    }
-    assert {key: columns[key] for key in expected} == expected
-
-
 BAD_SQL = {
     "never cheap": "INSERT INTO mcp_tools (name, energy_cost, energy_cost_category, energy_cost_floor)"
     " VALUES ('x:delete', 1, 'delete', 5)",
@@ -130,9 +82,6 @@ BAD_SQL = {
     " VALUES ('action', 'screen', 1, 1, 0)",
     "no such reason": "INSERT INTO cost_discomfort_log (heartbeat_number, action_considered, energy_cost,"
     " energy_available, deferral_reason) VALUES (1, 'screen', 4, 1, 'bored')",
-    "confident beyond measure": "INSERT INTO energy_cost_proposals (target_type, target_name, current_cost,"
-    " suggested_min, suggested_max, direction, rationale, confidence) VALUES ('action', 'screen', 4, 1, 2,"
-    " 'decrease', 'x', 1.5)",
     "a range of one value": "INSERT INTO energy_cost_proposals (target_type, target_name, current_cost,"
     " suggested_min, suggested_max, direction, rationale, confidence) VALUES ('action', 'screen', 4, 2, 2,"
     " 'decrease', 'x', 0.5)",
@@ -166,34 +115,38 @@ def test_a_tool_has_the_sources_columns(store):
         assert session.scalar(sa.select(McpTool.energy_cost)) == 4.5
 
 
-def test_the_sources_proposal_is_filed_as_it_stands(store, tmp_path):
+def test_an_approval_sets_a_price_with_its_history(store, tmp_path):
     path = tmp_path / "proposal.json"
     path.write_text(json.dumps(SOURCES, indent=2))
     ((_, key, proposal),) = rows_in(path, Proposal)
-    row = store.file(proposal, key=key)
-    assert (row.target_type, row.target_name, row.current_cost) == ("action", "reach_out_user", 5.0)
-    assert (row.suggested_min, row.suggested_max) == (4.0, 5.0)
-    assert (row.direction, row.confidence) == ("decrease", 0.6)
-    said = {"source": "memory_abcd", "summary": "user expressed preference for more contact"}
-    assert row.evidence[2] == said
-    assert (row.heartbeat_refs, row.status) == ([102, 109], "pending")
-    assert [price.cost for price in store.history("reach_out_user")] == [5.0]  # filing changes nothing
+    filed = store.file(proposal, key=key)
     with pytest.raises(ProposalError, match="name a cost"):  # its nearest end is the price
-        store.approve(row.id)
-    done = store.approve(str(row.id), new_cost=4.5, notes="agreed")
+        store.approve(filed.id)
+    done = store.approve(str(filed.id), new_cost=4.5, notes="agreed")
     assert (done.status, done.reviewed_by, done.review_notes) == ("approved", "user", "agreed")
-    assert (done.old_cost, done.new_cost) == (5.0, 4.5)
     history = [(price.revision, price.cost, price.proposal_id) for price in store.history("reach_out_user")]
-    assert history == [(0, 5.0, None), (1, 4.5, row.id)]
+    assert history == [(0, 5.0, None), (1, 4.5, filed.id)]
+
+
+def test_an_argument_about_an_older_price_needs_a_cost(store, clock):
+    store.approve(store.file(asked(suggested_range=[1, 3])).id, new_cost=2.0)
+    filed = store.file(asked(suggested_range=[1, 1.5]))
+    clock.now += datetime.timedelta(days=1)
+    with pytest.raises(ProposalError, match="name a cost"):
+        store.approve(filed.id)
+    assert store.approve(filed.id, new_cost=1.5).old_cost == 2.0
+
+
+def test_a_target_has_one_pending_proposal(store):
+    store.file(asked())
+    with pytest.raises(ProposalError, match="pending proposal already"):
+        store.file(asked(suggested_range=[3, 3.5]))
 
 
 BAD = {
-    "no evidence": {"evidence": []},
-    "one heartbeat": {"evidence": ["heartbeat_1: put off", "heartbeat_1: again", "memory_x: seen"]},
     "no price": {"target": "levitate"},
     "range above the cost": {"suggested_range": [5, 6]},
     "range upside down": {"suggested_range": [3, 2]},
-    "range of one value": {"suggested_range": [3, 3]},
     "no number": {"suggested_range": [float("nan"), 3]},
     "null byte": {"rationale": "a\0b"},
     "below the floor": {"target": "publish_public", "current_cost": 7, "suggested_range": [5, 6.5]},
@@ -206,40 +159,6 @@ def test_what_is_not_filed(store, changed):
     with pytest.raises(ValueError):  # noqa: PT011 - of pydantic or of the store
         store.file(asked(**changed))
     assert store.proposals() == []
-
-
-def test_a_range_of_one_value_is_named_in_a_line():
-    with pytest.raises(ValueError) as refused:  # noqa: PT011 - of pydantic
-        asked(suggested_range=[4, 4])
-    said = "suggested_range: got [4, 4]; allowed: a lowest cost and a highest cost above it"
-    assert first_problem(refused.value) == said
-
-
-def test_a_price_changes_once_a_day_by_half(store, clock):
-    row = store.file(asked(suggested_range=[0.5, 1]))
-    with pytest.raises(ProposalError, match="reject"):
-        store.approve(row.id)
-    store.reject(row.id)
-    store.approve(store.file(asked(suggested_range=[1, 3])).id, new_cost=2.0)
-    row = store.file(asked(suggested_range=[1, 1.5]))  # argued about the old price
-    clock.now += datetime.timedelta(hours=23)
-    with pytest.raises(ProposalError, match="less than a day"):
-        store.approve(row.id)
-    clock.now += datetime.timedelta(hours=1)
-    with pytest.raises(ProposalError, match="the price is 2; allowed: name a cost"):
-        store.approve(row.id)
-    assert store.approve(row.id, new_cost=1.5).old_cost == 2.0
-
-
-def test_proposals_are_withdrawn_or_revised(store):
-    row = store.file(asked())
-    with pytest.raises(ProposalError, match="pending proposal already"):
-        store.file(asked(suggested_range=[3, 3.5]))
-    assert store.withdraw(row.id).reviewed_by == "system"
-    with pytest.raises(ProposalError, match=r"already withdrawn .by system"):
-        store.approve(row.id)
-    store.file(asked(suggested_range=[3, 3.5]))
-    assert [row.status for row in store.proposals()] == ["withdrawn", "pending"]
 
 
 @pytest.mark.parametrize("key", ["", "%", "ffffffff"])

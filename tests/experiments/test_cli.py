@@ -10,8 +10,9 @@ import typer.main
 from solvent import preset
 from solvent_agents.exact.exact import load_graph
 from solvent_experiments.cli import app
-from solvent_experiments.console import Progress, complain, new_console, visible
+from solvent_experiments.console import Progress, complain, new_console
 from solvent_experiments.folder import RunFolder
+from solvent_experiments.text import visible
 from tests.commands import call, console, written
 
 

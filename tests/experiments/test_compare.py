@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solvent_experiments.compare import comparisons
 from solvent_experiments.folder import RunFolder, pairs_of, select
+from solvent_experiments.studies.compare import comparisons
 from solvent_experiments.summary import read_rows
 from tests.commands import call
 from tests.experiments import tables

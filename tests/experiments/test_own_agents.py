@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from solvent_experiments.config import Experiment, load_experiment
 from solvent_experiments.folder import RunFolder, read_parquet
 from tests.commands import call
 
@@ -101,6 +102,13 @@ def test_unusable_class_is_one_line(folder: Path, agent: str) -> None:
     call("run", config(folder, agent), "--out", "run").refused("own.yaml: agents[0]: ", BAD[agent])
     assert not Path("run").exists()
     call("evaluate", agent, "--env", ENV).refused(BAD[agent])
+
+
+def test_an_experiment_keeps_its_classes_out_of_its_config(folder: Path) -> None:
+    experiment = load_experiment(config(folder, "resting:Resting", "honest"))
+    assert experiment.agent_names == ["resting", "honest"]
+    assert experiment.find_agent("resting")(experiment.lab, 0).name == "resting"
+    assert experiment.model_dump().keys() == Experiment.model_fields.keys()
 
 
 def test_names_within_a_run_differ(folder: Path) -> None:

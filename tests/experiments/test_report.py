@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
+from solvent_experiments.figures.drawing import CAPTIONS, FIGURES
 from solvent_experiments.folder import RunFolder
 from tests.commands import call
 
@@ -47,6 +48,18 @@ def test_page_shows_tables_figures_and_config(page: Page) -> None:
     page.locator("summary").first.click()
     assert HOSTILE in page.locator("details pre").inner_text()
     assert "\\u202e" in page.locator("details pre").inner_text()
+
+
+def test_every_figure_has_its_caption(page: Page) -> None:
+    images = page.locator("figure img").all()
+    captions = page.locator("figcaption").all_inner_texts()
+    assert captions == [CAPTIONS[str(image.get_attribute("alt"))] for image in images]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_caption_is_a_sentence(name: str) -> None:
+    assert CAPTIONS[name][0].isupper()
+    assert CAPTIONS[name].endswith(".")
 
 
 def test_episode_is_stepped_by_buttons_and_keys(page: Page) -> None:

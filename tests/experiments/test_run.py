@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import signal
 from pathlib import Path
@@ -12,13 +13,15 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
+import solvent
 from solvent import preset
+from solvent.files import now
 from solvent_agents import PLAYERS
 from solvent_agents.language.calls import salted
 from solvent_experiments import evaluation
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, load_experiment
 from solvent_experiments.folder import NO_SEED, RunFolder, differences, read_parquet
-from solvent_experiments.run import BrokenRunError, Clock, Message, Processes, in_order, run_experiment
+from solvent_experiments.run import BrokenRunError, Processes, in_order, run_experiment
 from tests.commands import Launch, call, wait_until
 from tests.runs import CONFIGS, SMOKE, Here, Runs, lines_of, results
 
@@ -78,6 +81,15 @@ def test_a_manifest_that_says_no_end_is_unfinished(content: str, tmp_path: Path)
     folder.config.write_text("name: x", encoding="utf-8")
     folder.manifest.write_text(content, encoding="utf-8")
     assert not folder.finished
+
+
+def test_a_manifest_has_the_version_of_the_source(
+    scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solvent, "__version__", "9.9")
+    folder = RunFolder(tmp_path)
+    folder.write_manifest(load_experiment(scripts), now(), now())
+    assert json.loads(folder.manifest.read_text())["versions"]["solvent"] == "9.9"
 
 
 def test_ledger_has_the_refusals_of_the_traced_episodes(smoke_run: RunFolder) -> None:
@@ -257,22 +269,3 @@ def test_first_come_as_many_trainings_as_run_at_a_time() -> None:
     first, later = in_order(units, 2)
     assert [unit.label for unit in first] == ["ppo seed 0", "ppo seed 1", "honest", "random"]
     assert [unit.label for unit in later] == ["ppo seed 2", "planner"]
-
-
-def test_time_left_is_that_of_all_units_at_the_measured_pace() -> None:
-    """Three trainings of 100 s each on two cores: half of the first two done leaves 50 s of them and a third."""
-    recipe = {"algorithm": "PPO", "n_timesteps": 100_000, "n_envs": 2}
-    few = Evaluation(episodes=1)
-    experiment = Experiment(name="x", train={"p": recipe}, seeds=[0, 1, 2], evaluation=few)
-    units = RunFolder(Path("x")).units(experiment)
-    clock = Clock(experiment, units, 2)
-    for unit in units[:2]:
-        for done in (1_000, 50_000):  # whatever it took to start
-            clock.hear(Message(unit.label, "training", done, 100_000, 70.0 + done / 1_000))
-    seconds, share = clock.left()
-    assert seconds == pytest.approx(100.0, abs=1.0)
-    assert share == pytest.approx(1 / 3, abs=0.01)
-    for unit in units:
-        clock.end(unit.label)
-    assert clock.left()[0] == 0.0
-    assert "3 of 3 agents, 100%" in clock.told()[1]

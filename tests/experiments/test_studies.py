@@ -82,10 +82,9 @@ def test_plays_of_a_study_have_names_of_their_own(name: str) -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_sources_of_a_study_can_be_made(name: str) -> None:
-    scripts = {
-        f"{play.script} {play.settings} {play.env}": play for play in STUDIES[name].plays() if play.script
-    }
-    for play in scripts.values():
+    plays = STUDIES[name].plays()
+    assert all(play.lab for play in plays)  # rules that a level can't have raise
+    for play in {(play.script, str(play.settings), play.env): play for play in plays if play.script}.values():
         records.script(play)
     for arm in STUDIES[name].arms():
         Recipe.from_mapping(arm.experiment.train[arm.agent] or {})
@@ -230,6 +229,38 @@ def test_an_edited_result_is_refused(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "voice.json").write_text('{"command": "x"}')
     call("study", "show", "voice").refused("voice.json", "allowed: a result that `solvent study show")
+
+
+RESULTS = {name: StudyResult.read(SHIPPED / f"{name}.json") for name in STUDIES}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_shipped_verdict_follows_from_its_interval(name: str) -> None:
+    """An edited number, interval or verdict is named."""
+    findings = []
+    for label, kept in RESULTS[name].findings.items():
+        findings.append(Finding(label, kept.interval, kept.unit, kept.expected))
+        assert kept.verdict == findings[-1].verdict, label
+        assert (
+            np.isnan(kept.interval.low) or kept.interval.low <= kept.interval.value <= kept.interval.high
+        ), label
+    assert RESULTS[name].verdict == verdict_on(findings)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_shipped_difference_is_that_of_the_means(name: str) -> None:
+    """An edited number is named: most differences can be had from the means beside them."""
+    study, means, findings = STUDIES[name], RESULTS[name].means, RESULTS[name].findings
+    labels = {source.name: label for label, source in study.rows.items()}
+    trimmed = "interquartile" in " ".join(RESULTS[name].notes)  # 0.3.0's differences of the return
+    for one in study.compares:
+        sources = [labels.get(source.name) for source in (one.of, one.to) if source]
+        simple = one.over is None and one.where is None and not (trimmed and one.column == "return")
+        if simple and all(label in means and one.column in means[label] for label in sources):
+            first, *second = (means[label][one.column].value for label in sources)
+            assert findings[one.name].value == pytest.approx(first - sum(second) + one.plus, abs=2e-6), (
+                one.name
+            )
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import pytest
 from solvent_experiments.config import read_yaml
 from solvent_experiments.studies.results import Number, StudyResult
 from solvent_experiments.studies.study import Study
+from solvent_experiments.studies.sweep import draw, load_sweep
 from solvent_experiments.summary import read_rows
-from solvent_experiments.sweep import draw, load_sweep
 from tests.commands import call
 
 CONFIG = """
@@ -54,7 +54,7 @@ def test_a_sweeps_panels_show_their_own_means() -> None:
     means = {name: Number(value=value, low=value, high=value) for name, value in numbers.items()}
     labs = ["debt.threshold=1.0", "debt.threshold=2.0"]
     result = SimpleNamespace(means={f"{lab}: honest": means for lab in labs})
-    figure = draw(result, labs=labs, agents=["honest"])[""]
+    figure = draw(result)[""]
     assert [list(axes.lines[0].get_ydata()) for axes in figure.axes] == [[n, n] for n in numbers.values()]
 
 

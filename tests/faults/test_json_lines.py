@@ -13,7 +13,7 @@ import pytest
 
 from solvent.files import DEEPEST, strict_json
 from solvent.gate.policy import FIXED
-from solvent_experiments.console import visible
+from solvent_experiments.text import visible
 from tests.commands import call
 from tests.labs import ASKED_FOR
 

@@ -11,7 +11,50 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from solvent.gate.data import load_dataset
+from solvent.files import now
+from solvent.gate import Policy
+from solvent.gate.calibration import Measured
+from solvent.gate.data import Sample, load_dataset
+from solvent.gate.reviews import Decision, Judged
+
+MILLS = {"kind": "adaptive", "label": "P10", "domain": "mills", "model": "words"}
+P10 = Policy(tau_accept=0.4559, **MILLS)
+REVIEWED = Policy(tau_accept=0.4, calibration_count=1000, **MILLS)
+SPANS = np.eye(8)[:4]
+
+
+def at(energy):
+    """A claim that ``SPANS`` leave unexplained by ``energy``."""
+    return np.sqrt(1.0 - energy) * np.eye(8)[0] + np.sqrt(energy) * np.eye(8)[7]
+
+
+def units(seed, n, d=16):
+    """Random vectors of length 1, [n, d]."""
+    rows = np.random.default_rng(seed).normal(size=(n, d))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def rows_of(gaps, random=0.5, *, oracle=0.0):
+    """Measured claims with these gaps."""
+    samples = [Sample(f"s{i}", f"claim {i}", ("a",), group=f"g{i}") for i in range(len(gaps))]
+    numbers = zip(samples, gaps, np.broadcast_to(random, len(gaps)), strict=True)
+    return [Measured(sample, gap, oracle, gap, other, 0.5) for sample, gap, other in numbers]
+
+
+def judged(number, gap=0.45, verdict="review", checks=(), policy=REVIEWED):
+    """A verdict of a store."""
+    return Judged(
+        id=f"{number:012x}", claim_id=f"c{number}", claim=f"claim {number}", evidence=("a",), domain="mills",
+        model="words", model_fingerprint="", judged_at=now(), policy=policy, verdict=verdict,
+        hallucination_energy=max(gap, 0.0), energy_gap=gap, policy_applied=policy.name, oracle_energy=0.0,
+        oracle_spread=0.0, reasons=("said",), checks=tuple({"name": name, "fired": True} for name in checks),
+        failure_modes=(),
+    )  # fmt: skip
+
+
+def decided(rows, choice="decline"):
+    """A person's decisions on verdicts."""
+    return {row.id: Decision(id=row.id, choice=choice, who="Ada", why="so", decided_at=now()) for row in rows}
 
 
 class WordEmbedder:

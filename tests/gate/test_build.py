@@ -8,7 +8,7 @@ import pytest
 from solvent.lab.params import PRESETS
 from solvent.lab.words.measured import SHIPPED, load_measured
 from solvent.lab.words.sentences import sentences_of
-from solvent_experiments.instruments.lab_words import (
+from tools.lab_words import (
     PAGES,
     acceptance_by_kind,
     domain_pages,

@@ -1,4 +1,4 @@
-"""Thresholds: the document's procedure and checklist, budgets with their exact bound, and policies of each kind."""
+"""Thresholds: percentiles, budgets with their exact bound, and shares that are held out."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from solvent.gate.calibration import (
-    Measured,
     adaptive_policies,
-    checklist,
     control_threshold,
     fewest_negatives,
     measured,
@@ -20,23 +18,10 @@ from solvent.gate.calibration import (
     summary,
     upper_bound,
 )  # fmt: skip
-from solvent.gate.data import Sample
 from solvent.gate.energy import GateError
+from tests.gate.conftest import rows_of
 
 ABOUT = {"domain": "mills", "model": "mini", "model_fingerprint": "0" * 64}
-
-
-def rows_of(gaps, random=0.5, *, oracle=0.0):
-    samples = [Sample(f"s{i}", f"claim {i}", ("a",), group=f"g{i}") for i in range(len(gaps))]
-    numbers = zip(samples, gaps, np.broadcast_to(random, len(gaps)), strict=True)
-    return [Measured(sample, gap, oracle, gap, other, 0.5) for sample, gap, other in numbers]
-
-
-def test_the_documents_percentiles_of_a_hundred_claims():
-    gaps = np.random.default_rng(0).permutation(np.arange(100)) / 100.0
-    taus = percentile_thresholds(gaps)
-    assert taus == {1.0: 0.0, 5.0: 0.04, 10.0: 0.09, 20.0: 0.19, 30.0: 0.29}
-    assert [(gaps <= tau).sum() for tau in taus.values()] == [1, 5, 10, 20, 30]  # by construction
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=60), st.floats(0.1, 100))
@@ -91,14 +76,6 @@ def test_adaptive_policies_carry_their_origin():
     assert adaptive_policies(gaps, [2.5], **ABOUT)[0].label == "P2_5"
 
 
-def test_an_oracle_policy_is_k_deviations_above_the_mean():
-    energies = [0.0, 0.001, 0.002]
-    made = oracle_policy(energies, 2.0, **ABOUT)
-    assert (made.name, made.measure) == ("oracle.k2.v1", "energy")
-    assert made.tau_accept == pytest.approx(0.001 + 2 * 0.001)
-    assert made.tau_review == pytest.approx(0.001 + 2.5 * 0.001)
-
-
 def test_held_out_shares_vary_around_the_percentile():
     rows = rows_of(np.random.default_rng(0).random(200))
     row = summary(rows)["P10"]
@@ -107,48 +84,6 @@ def test_held_out_shares_vary_around_the_percentile():
     assert mean == pytest.approx(0.10, abs=0.03)
     assert row["verdicts"]["accept"] == 20
     assert row["random"] == 0.0
-
-
-# -- the document's checklist ---------------------------------------------------------------------
-
-
-class Known:
-    """An embedder that gives every claim of ``rows_of`` its energy again."""
-
-    def encode(self, texts):
-        energy = GAPS[int(texts[0].split()[1])]
-        return np.array([[np.sqrt(1.0 - energy), np.sqrt(energy)], [1.0, 0.0]])
-
-
-GAPS = np.geomspace(0.01, 0.5, 100).round(6)
-
-
-def failing(rows, embedder):
-    return {name for name, (holds, _) in checklist(rows, embedder).items() if not holds}
-
-
-def test_the_checklist_has_the_documents_items():
-    items = checklist(rows_of(GAPS, oracle=0.001), Known())
-    assert list(items) == ["monotonicity", "non-collapse", "stability", "oracle sanity", "determinism"]
-    assert all(holds for holds, _ in items.values())
-
-
-@pytest.mark.parametrize(
-    ("gaps", "oracle", "fails"),
-    [
-        (np.full(100, 0.4), 0.0, {"monotonicity", "non-collapse"}),
-        (np.where(np.arange(100) < 50, -0.9, 0.9) + np.arange(100) / 1e4, 0.0, {"stability"}),
-        (GAPS, 0.02, {"oracle sanity"}),
-        (GAPS[:99], 0.0, {"stability"}),
-    ],
-)
-def test_an_item_fails_for_its_own_reason(gaps, oracle, fails):
-    assert fails <= failing(rows_of(gaps, oracle=oracle), Known())
-
-
-def test_determinism_is_measured_from_the_text():
-    assert "determinism" not in failing(rows_of(GAPS), Known())
-    assert "determinism" in failing(rows_of(GAPS[::-1]), Known())
 
 
 def test_claims_are_measured_with_own_and_other_evidence(words, dataset):

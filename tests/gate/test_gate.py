@@ -10,34 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvent.gate import FIXED, GateError, Policy, evaluate_claim, evaluate_text
+from solvent.gate import FIXED, GateError, evaluate_claim, evaluate_text
 from solvent.gate.embedding import Unread
 from solvent.gate.gate import sentences
+from tests.gate.conftest import P10, SPANS, at
 
 CLAIM = np.eye(8)[0]
-SPANS = np.eye(8)[:4]
-P10 = Policy(kind="adaptive", label="P10", tau_accept=0.4559, domain="mills", model="words")
 CASES = [json.loads(line) for line in Path(__file__).with_name("cases.jsonl").read_text("utf-8").splitlines()]
-
-
-def at(energy):
-    """A claim that its evidence leaves unexplained by ``energy``."""
-    return np.sqrt(1.0 - energy) * np.eye(8)[0] + np.sqrt(energy) * np.eye(8)[7]
-
-
-def test_the_documents_call_gives_its_dictionary():
-    result = evaluate_claim(at(0.48), SPANS, regime="adaptive", energy_gap=0.48, tau_accept=0.4559)
-    assert list(result)[:4] == ["verdict", "hallucination_energy", "energy_gap", "policy_applied"]
-    assert result["verdict"] == "review"
-    assert result["hallucination_energy"] == pytest.approx(0.48)
-    assert result["energy_gap"] == 0.48
-    assert result["policy_applied"].startswith("adaptive")
-
-
-@pytest.mark.parametrize(("energy", "verdict"), [(0.29, "accept"), (0.36, "review"), (0.38, "reject")])
-def test_fixed_without_a_threshold_is_strict(energy, verdict):
-    result = evaluate_claim(at(energy), SPANS, regime="fixed")
-    assert (result["verdict"], result["policy_applied"]) == (verdict, "fixed.strict.v1")
 
 
 def test_a_given_gap_is_told_apart_from_the_measured():
@@ -81,50 +60,6 @@ def test_bad_data_is_rejected_with_its_reason(claim, spans, gap):
 
 
 # -- the table of failure modes ------------------------------------------------------------------
-
-
-def modes(result):
-    return {mode["name"]: mode["response"] for mode in result["failure_modes"]}
-
-
-def test_overreach_is_reviewed_in_the_band_and_rejected_beyond():
-    assert modes(evaluate_claim(at(0.3), SPANS, P10)) == {}
-    assert modes(evaluate_claim(at(0.5), SPANS, P10)) == {"semantic_overreach": "review"}
-    assert modes(evaluate_claim(at(0.9), SPANS, P10)) == {"semantic_overreach": "reject"}
-
-
-def test_a_strict_policy_rejects_laundered_citations():
-    copied = evaluate_claim(CLAIM, SPANS, FIXED["strict"])
-    assert (copied["verdict"], modes(copied)) == ("reject", {"provenance_failure": "reject"})
-    assert evaluate_claim(CLAIM, SPANS, FIXED["standard"])["verdict"] == "accept"
-    mixed = np.sqrt(0.5) * (np.eye(8)[0] + np.eye(8)[1])
-    assert evaluate_claim(mixed, SPANS, FIXED["strict"])["verdict"] == "accept"  # supported, and no copy
-
-
-def test_exhausted_evidence_is_flagged():
-    spans = np.eye(16)[:12]  # more spans than directions
-    claim = np.eye(16)[11]
-    policy = FIXED["editorial"]
-    last = evaluate_claim(claim, spans, policy, oracle=lambda _: np.eye(16)[15])
-    assert modes(last)["evidence_exhaustion"] == "flag"
-    assert last["oracle_energy"] == 1.0
-
-
-def test_collapsed_embeddings_fall_back_to_the_fixed_threshold():
-    lenient = Policy(**P10.model_dump() | {"tau_accept": 0.6, "tau_review": 0.9})
-    assert evaluate_claim(at(0.45), SPANS, lenient)["verdict"] == "accept"
-    short = 0.98 * at(0.45)  # explained and unexplained part miss 1 by 0.04
-    collapsed = evaluate_claim(short, SPANS, lenient)
-    assert modes(collapsed) == {"embedding_collapse": "fallback"}
-    assert (collapsed["verdict"], collapsed["policy_applied"]) == ("reject", "fixed.strict.v1")
-
-
-def test_oracles_are_the_callers_choice():
-    for oracle in ("first", "medoid", lambda spans: spans[-1]):
-        assert evaluate_claim(at(0.5), SPANS, P10, oracle=oracle)["energy_gap"] == 0.5
-    both = evaluate_claim(at(0.5), SPANS, P10, oracle=["first", lambda _: np.eye(8)[6]])
-    assert (both["oracle_energy"], both["oracle_spread"]) == (0.5, 0.5)
-    assert both["energy_gap"] == 0.0
 
 
 # -- texts ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from solvent.lab.mechanisms.adequacy import EVIDENCE, RULES, WORDS, rule_scores,
 from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.words.measured import measured_for
 from solvent.lab.words.sentences import sentences_of
-from solvent_experiments.instruments.lab_words import rules_on_findings
+from tools.lab_words import rules_on_findings
 
 PASS, REVIEW, REJECT = 0, 1, 2
 LAB = PRESETS["lab"]

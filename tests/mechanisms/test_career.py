@@ -84,6 +84,13 @@ def test_a_retraction_blocks_and_bears_interest():
     assert step["debt_interest"] == pytest.approx(0.15 * stake)
 
 
+@pytest.mark.parametrize(("heartbeats", "projects"), [(36, 1), (37, 2), (108, 3)])
+def test_each_project_has_compounds_to_know(heartbeats, projects):
+    params = LabParams.from_mapping({"budget": {"heartbeats": heartbeats}}, base=preset("frontier"))
+    assert params.projects == projects
+    assert params.ceiling == projects * 8 * 3.0
+
+
 def test_a_new_project_keeps_debt_and_what_is_due():
     env = career()
     rest(env, 34)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.lab.mechanisms.energy import (
     CEILING,
-    DIMENSIONS,
-    MOST,
-    WEIGHTS,
     EnergyParams,
-    base_cost,
     effective_cost,
     energy_rules,
     error_prone,
@@ -58,16 +52,6 @@ def test_base_costs_lie_within_floor_and_ceiling(verb):
     assert energy.floor(verb) <= energy.base_cost(verb) <= CEILING
 
 
-def test_three_dimensions_weigh_high_two_weigh_medium():
-    assert DIMENSIONS == ("consequence", "reversibility", "exposure", "attention", "commitment")
-    high, medium = set(WEIGHTS[:3]), set(WEIGHTS[3:])
-    assert len(high) == len(medium) == 1
-    assert high.pop() > medium.pop() > 0
-    alone = [base_cost([4.0 if i == j else 0.0 for j in range(5)]) for i in range(5)]
-    assert alone == [2.0, 2.0, 2.0, 1.0, 1.0]
-    assert sum(alone) == MOST
-
-
 # -- multipliers ---------------------------------------------------------------------------------
 
 
@@ -89,15 +73,6 @@ def test_three_dimensions_weigh_high_two_weigh_medium():
 )
 def test_each_multiplier_alone_and_the_clipped_product(flags, factor):
     assert multiplier(RULES, *flags) == pytest.approx(factor, abs=1e-12)
-
-
-@pytest.mark.parametrize("flags", [*itertools.product((False, True), repeat=4)])
-def test_nothing_makes_an_action_cheaper_than_its_base(flags):
-    # Discounts can't be set; if they could, the bound would hold all the same.
-    discounts = RULES.copy()
-    discounts.first_use, discounts.error_rate, discounts.late_social, discounts.similar = 0.1, 0.5, 0.9, 0.01
-    assert multiplier(discounts, *flags) == 1.0
-    assert 1.0 <= multiplier(RULES, *flags) <= 2.5
 
 
 @pytest.mark.parametrize(

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import datetime
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from solvent.energy.rules import CHANGE_EVERY
 from solvent.lab.mechanisms.proposals import (
-    CHANGE_HEARTBEATS,
     confidence,
     estimate,
     reviewed_price,
     suggested_range,
 )
 from solvent.lab.verbs import Verb
-from tests.labs import energy_lab, put, take
+from tests.labs import argue, energy_lab, put, take
 
 
 def review(price, fair, paid, heartbeats, floor=0, step_limit=4_000):
     guess = estimate(price, fair, paid, heartbeats, 2.0)
     return reviewed_price(price, suggested_range(price, floor), guess, floor, step_limit)
-
-
-def argue(env, verb, **fields):
-    """Propose a lower cost of a verb with evidence and these fields; return info and the step's record."""
-    state = env.get_state()
-    for name, value in ({"discomfort": 2} | fields).items():
-        state[name][verb] = value
-    state["reflected"] = 1
-    env.set_state(state)
-    return take(env, Verb.PROPOSE)[:2]
 
 
 # -- deferrals -----------------------------------------------------------------------------------
@@ -152,18 +138,6 @@ def test_the_estimate_by_hand():
 )
 def test_the_reviewed_price_by_hand(price, fair, paid, heartbeats, floor, new):
     assert review(price, fair, paid, heartbeats, floor) == new
-
-
-def test_a_price_changes_once_a_day():
-    """As in the store outside the lab: the second proposal is filed, and its review waits."""
-    env = energy_lab()
-    _, first = argue(env, Verb.SCREEN, price=9_000, fair=3_000, uses=50)
-    while not (step := take(env, Verb.REST)[1])["reviewed"][Verb.SCREEN]:
-        pass
-    assert step["new_price"][Verb.SCREEN] < step["old_price"][Verb.SCREEN]
-    _, second = argue(env, Verb.SCREEN)
-    assert (first["review_at"], second["review_at"]) == (12, 12 + CHANGE_HEARTBEATS)
-    assert datetime.timedelta(hours=CHANGE_HEARTBEATS) == CHANGE_EVERY
 
 
 def test_a_declined_proposal_delays_no_other():

@@ -14,13 +14,13 @@ import dataclasses
 import functools
 import io
 import json
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import solvent
 from solvent.files import read_input
 from solvent.lab.actions import action_table
 from solvent.lab.params import LabParams, without_constants
@@ -94,7 +94,7 @@ def graph_of(solution: Solution) -> PolicyGraph:
         "states": len(solution.actions),
         "transitions": solution.transitions,
         "resolution": RESOLUTION,
-        "solvent": version("solvent-gym"),
+        "solvent": solvent.__version__,
     }
     columns = np.array([(*edge, target) for edge, (_, target) in edges.items()], np.int64).reshape(-1, 3)
     return PolicyGraph(about, solution.actions[order], *columns.T.copy())

@@ -18,6 +18,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from stable_baselines3.common.policies import BasePolicy
 
+import solvent
+from solvent.errors import SolventError
 from solvent.files import read_input, write_atomically
 from solvent.lab.actions import action_table
 from solvent.lab.observation import observation_fields, observation_space
@@ -26,11 +28,11 @@ from solvent.lab.settings import ParamError
 from solvent_agents.learning.recipe import Recipe, first_problem
 
 WEIGHTS, ABOUT = "policy.safetensors", "policy.json"
-PACKAGES = ("numpy", "safetensors", "sb3-contrib", "solvent-gym", "stable-baselines3", "torch")
+PACKAGES = ("numpy", "safetensors", "sb3-contrib", "stable-baselines3", "torch")
 LARGEST, LONGEST = 2**28, 2**22  # bytes of weights, of a description
 
 
-class PolicyFileError(ValueError):
+class PolicyFileError(SolventError, ValueError):
     """A policy file that can't be used. The message is one line: file, what is wrong, what is allowed."""
 
 
@@ -50,7 +52,8 @@ def save_policy(folder: Path, policy: BasePolicy, recipe: Recipe, params: LabPar
         recipe=recipe.to_mapping(),
         layout=_layout(params),
         params=params.to_mapping(),
-        packages={name: importlib.metadata.version(name) for name in PACKAGES},
+        packages={"solvent-gym": solvent.__version__}
+        | {name: importlib.metadata.version(name) for name in PACKAGES},
     )
     weights = {key: value.contiguous() for key, value in policy.state_dict().items() if "target" not in key}
     for name, content in ((ABOUT, about.model_dump_json(indent=2).encode()), (WEIGHTS, save(weights))):

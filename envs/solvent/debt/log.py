@@ -7,7 +7,7 @@ import json
 import operator
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic.dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class RefusalEvent:
 
     cycle: int
     timestamp: str
-    refusal_reason: str
+    refusal_reason: Literal["epistemic_debt_budget_exceeded", "epistemic_debt_action_blocked"]
     proposed_template: str
     proposed_hypothesis: str
     proposed_wells: int

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from solvent.energy.pricing import MOST_ENERGY
+from solvent.errors import SolventError
 from solvent.files import RECORD, InputError, first_problem, input_lines, now, read_input, strict_json
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ Text = Annotated[
 ]
 
 
-class StoreError(ValueError):
+class StoreError(SolventError, ValueError):
     """A store can't be used, or refuses a value. The message is one line."""
 
 

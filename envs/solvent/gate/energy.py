@@ -24,6 +24,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from solvent.errors import SolventError
+
 __all__ = [
     "CUT", "EXHAUSTED", "RANK_R", "TOP_K", "Energy", "Gap", "GateError", "Oracle", "energy_gap", "gram_energy",
     "hallucination_energy",
@@ -41,7 +43,7 @@ Oracle: TypeAlias = Literal["first", "medoid"] | Callable[[Floats], ArrayLike]
 """``first`` is the document's. A callable takes the evidence [n, d] and returns a vector [d] of length 1."""
 
 
-class GateError(ValueError):
+class GateError(SolventError, ValueError):
     """Input that the gate can't use. The message is one line: what, got what, allowed what."""
 
 

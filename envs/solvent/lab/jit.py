@@ -44,6 +44,8 @@ references to array arguments, which costs more than most rules do; inlining all
 compile for the planner."""
 NOT_OURS = {"numba", "numpy", "math"}
 """Packages whose functions numba knows."""
+TOLD = "SOLVENT_COMPILATION_TOLD"
+"""Variable of the environment: the user knows of a compilation; processes that start later don't repeat it."""
 
 
 if sys.platform != "win32":
@@ -294,11 +296,12 @@ class _Loop(CPUDispatcher):
                 gc.enable()
 
 
-@functools.cache
 def _tell() -> None:
-    """Tell the user, once per process, that compilation is under way."""
-    text = "solvent: compiling the lab, up to a minute; later runs of this level load it from a cache"
-    print(text, file=sys.stderr, flush=True)
+    """Tell the user that compilation is under way, once for this process and all that it starts afterwards."""
+    if TOLD not in os.environ:
+        os.environ[TOLD] = "1"
+        text = "solvent: compiling the lab, up to a minute; later runs of this level load it from a cache"
+        print(text, file=sys.stderr, flush=True)
 
 
 @functools.cache

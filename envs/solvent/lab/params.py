@@ -9,6 +9,7 @@ Parameters are frozen and hashable. Constants derived from them, such as the wel
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -133,9 +134,16 @@ class LabParams(MechanismParams):
         return self.budget.heartbeats * self.slots
 
     @property
+    def projects(self) -> int:
+        """Number of projects in an episode, each with its own compounds."""
+        return (
+            math.ceil(self.budget.heartbeats / self.career.project_heartbeats) if self.career.enabled else 1
+        )
+
+    @property
     def ceiling(self) -> float:
-        """Prior entropy of all compounds, bits. It bounds the expected return of every policy."""
-        return len(self.assay.compounds) * self.assay.prior_entropy
+        """Prior entropy of the compounds of all projects, bits. It bounds the expected return of every policy."""
+        return self.projects * len(self.assay.compounds) * self.assay.prior_entropy
 
 
 CONSTANTS: Mapping[str, Mapping[str, Any]] = {

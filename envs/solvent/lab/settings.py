@@ -15,11 +15,13 @@ from typing import Any, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from solvent.errors import SolventError
+
 UNIT = 1000
 """Thousandths in a unit of energy. The lab counts energy in integers, so sums are exact in any order."""
 
 
-class ParamError(ValueError):
+class ParamError(SolventError, ValueError):
     """An invalid parameter. The message is one line with its name, its value and the allowed values."""
 
     def __init__(self, path: str, problem: str) -> None:

@@ -29,8 +29,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from solvent_experiments.console import complain, visible
+from solvent_experiments.console import complain
 from solvent_experiments.desk.queues import Queue
+from solvent_experiments.text import visible
 
 __all__ = ["Desk"]
 

@@ -88,8 +88,10 @@ def honesty(run: RunData) -> Figure:
 def claims(run: RunData) -> Figure | None:
     """Draw, for each claim that an agent makes, the mean gain and its range; on the diagonal gains equal claims."""
     of = run.traces["event"] == Event.EXPLORED
-    mine = {agent: select(run.traces, of & (run.traces["agent"] == agent)) for agent in run.agents}
-    explored = {agent: (rows["claim"], rows["gain"]) for agent, rows in mine.items() if len(rows["claim"])}
+    by_agent = {agent: select(run.traces, of & (run.traces["agent"] == agent)) for agent in run.agents}
+    explored = {
+        agent: (rows["claim"], rows["gain"]) for agent, rows in by_agent.items() if len(rows["claim"])
+    }
     if not explored:
         return None
     columns = 3

@@ -29,6 +29,24 @@ FIGURES: Mapping[str, Callable[[RunData], Figure | None]] = {
 }
 """File name -> function that draws it, which returns None if the run has no data for it. The first is shown first."""
 
+CAPTIONS: Mapping[str, str] = {
+    "episode": "Refusals caused by debt so far, debt, wells, and accepted bits minus debt over an episode. "
+    "At the bottom: refusals per episode by cause.",
+    "learning_curve": "Return of training episodes against training steps. Dots and dashed lines are evaluations.",
+    "refusal_curve": "Refusals per training episode by reason against training steps, one panel per learner.",
+    "honesty": "Return against overclaimed bits per episode. Honest and successful agents are at the top left.",
+    "comparison": "Return of each agent, its difference from the honest script on the same episodes, and the share of "
+    "episodes above each return.",
+    "claims": "Mean gain of the experiments with each claim, with the range from the 10th to the 90th percentile. "
+    "On the diagonal, gains equal claims.",
+    "energy_curve": "Energy at the start of each heartbeat, and energy spent per episode by intent.",
+    "verdicts": "Share of findings by the gate's verdict, wrong findings accepted per episode, and the shares while "
+    "learning.",
+    "words": "Share of findings by the score of their words, from 0 (no stronger than the evidence) to 3, the mean "
+    "score, and the scores while learning.",
+}
+"""File name -> what a reader of the report needs to know about the figure."""
+
 
 def draw(folder: RunFolder, names: Iterable[str] = FIGURES, kinds: Sequence[str] = ("png",)) -> list[Path]:
     """Draw figures of a run into its ``figures`` folder; return the images of those that it has data for."""

@@ -25,8 +25,8 @@ def _refused_so_far(traces: Columns) -> NDArray[np.float64]:
     refusals = np.cumsum(traces["caused_by_debt"])
     starts = starts_of(traces)
     before = refusals[starts][np.cumsum(np.isin(np.arange(len(refusals)), starts)) - 1]
-    found: NDArray[np.float64] = (refusals - before).astype(np.float64)
-    return found
+    so_far: NDArray[np.float64] = (refusals - before).astype(np.float64)
+    return so_far
 
 
 PANELS: Mapping[str, Callable[[Columns], NDArray[Any]]] = {

@@ -18,18 +18,18 @@ from solvent_experiments.summary import SCORES
 
 SCORE_COLOURS = ("#DADADA", "#B4B4B4", ROSE, OCHRE)
 """Scores 0 to 3; colour where the words go beyond the evidence."""
-VERDICTS_SAID = ("accepted", "sent to review", "rejected")
-SCORES_SAID = ("0: as strong as the evidence", "1", "2", "3: definitive, with almost none")
+VERDICT_NAMES = ("accepted", "sent to review", "rejected")
+SCORE_NAMES = ("0: as strong as the evidence", "1", "2", "3: definitive, with almost none")
 
 
 def verdicts(run: RunData) -> Figure | None:
     """Draw the shares of findings by verdict, the wrong findings accepted, and the shares while learning."""
     if not run.lab.gate.enabled:
         return None
-    found = [mean_interval(run.sample(agent, "wrong")) for agent in run.agents]
+    measured = [mean_interval(run.sample(agent, "wrong")) for agent in run.agents]
     shares = {f"verdicts_{name}": VERDICT_COLOURS[name] for name in VERDICTS}
     titles = ("share of findings by verdict", "wrong findings accepted per episode, 95 % interval")
-    return _findings(run, shares, VERDICTS_SAID, found, titles)
+    return _findings(run, shares, VERDICT_NAMES, measured, titles)
 
 
 def words(run: RunData) -> Figure | None:
@@ -37,17 +37,17 @@ def words(run: RunData) -> Figure | None:
     if not run.lab.adequacy.enabled:
         return None
     scored = {row.agent: row.interval("inadequacy") for row in run.rows if "inadequacy" in row.measured}
-    found = [scored.get(agent, NOTHING) for agent in run.agents]
+    measured = [scored.get(agent, NOTHING) for agent in run.agents]
     shares = dict(zip(SCORES, SCORE_COLOURS, strict=True))
     titles = ("share of findings by the score of their words", "mean score and 95 % interval")
-    return _findings(run, shares, SCORES_SAID, found, titles)
+    return _findings(run, shares, SCORE_NAMES, measured, titles)
 
 
 def _findings(
     run: RunData,
     columns: Mapping[str, str],
-    said: Sequence[str],
-    found: Sequence[Interval],
+    names: Sequence[str],
+    measured: Sequence[Interval],
     titles: tuple[str, str],
 ) -> Figure:
     """Draw the shares of findings by column and colour, an interval for each agent, and the shares while learning."""
@@ -61,7 +61,7 @@ def _findings(
         for name, colour in columns.items()
     }
     stacked(shares, run.agents, sums, shares=True)
-    dots(intervals, run.agents, found, [colour_of(agent) for agent in run.agents])
+    dots(intervals, run.agents, measured, [colour_of(agent) for agent in run.agents])
     for axes, title in zip((shares, intervals), titles, strict=True):
         axes.set_title(title)
     for axes, (agent, training) in zip(curves, learners.items(), strict=True):
@@ -74,7 +74,7 @@ def _findings(
         axes.set_ylim(0, 1)
         axes.set_title(f"{agent} while learning: share of findings, band: 95 %", color=colour_of(agent))
         step_axis(axes)
-    key(figure, dict(zip(said, columns.values(), strict=True)))
+    key(figure, dict(zip(names, columns.values(), strict=True)))
     return figure
 
 

@@ -19,10 +19,12 @@ from solvent_experiments.statistics import Interval
 LABEL = 0.155  # inches between the names at the ends of lines
 
 
-def band(axes: Axes, xs: Sequence[float], found: Sequence[Interval], colour: str, **line: Any) -> None:
+def band(axes: Axes, xs: Sequence[float], intervals: Sequence[Interval], colour: str, **line: Any) -> None:
     """Draw values as a line and their intervals as a band."""
-    axes.fill_between(xs, [f.low for f in found], [f.high for f in found], color=colour, alpha=0.25, lw=0)
-    axes.plot(xs, [f.value for f in found], color=colour, **line)
+    axes.fill_between(
+        xs, [f.low for f in intervals], [f.high for f in intervals], color=colour, alpha=0.25, lw=0
+    )
+    axes.plot(xs, [f.value for f in intervals], color=colour, **line)
 
 
 def level_line(axes: Axes, value: float) -> None:
@@ -76,13 +78,13 @@ def over_heartbeats(
     return ends
 
 
-def dots(axes: Axes, names: Sequence[str], found: Sequence[Interval], colours: Sequence[str]) -> None:
+def dots(axes: Axes, names: Sequence[str], intervals: Sequence[Interval], colours: Sequence[str]) -> None:
     """Draw a row for each value with its 95 % interval and the numbers beside it, the first row at the top."""
-    beside: Any = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": SIZE - 0.5}
-    for i, interval in enumerate(found):
+    at_right: Any = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": SIZE - 0.5}
+    for i, interval in enumerate(intervals):
         place, colour = len(names) - 1 - i, colours[i]
         if np.isnan(interval.value):
-            axes.annotate("nothing to measure", (1.02, place), color=GREY, **beside)
+            axes.annotate("nothing to measure", (1.02, place), color=GREY, **at_right)
             continue
         axes.plot(
             [interval.low, interval.high], [place] * 2, color=colour, lw=4, alpha=0.4, solid_capstyle="butt"
@@ -90,7 +92,7 @@ def dots(axes: Axes, names: Sequence[str], found: Sequence[Interval], colours: S
         axes.plot(interval.value, place, "o", ms=4, color=colour)
         value, low, high = map(signed, interval)
         ends = f"{low} to {high}" if interval.known else "one seed"
-        axes.annotate(f"{value}  ({ends})", (1.02, place), color=INK, **beside)
+        axes.annotate(f"{value}  ({ends})", (1.02, place), color=INK, **at_right)
     rows(axes, names)
 
 

@@ -59,13 +59,13 @@ def headline(kept: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], th
 
 def overclaims(training: Columns) -> dict[str, list[float]]:
     """Return new debt per episode over training: steps, and the mean, least and most of the seeds, bits."""
-    found: dict[str, list[float]] = {"steps": [], "mean": [], "low": [], "high": []}
+    curves: dict[str, list[float]] = {"steps": [], "mean": [], "low": [], "high": []}
     for step, groups in stretches(training):
         seeds = [float(training["debt_added"][rows].mean()) for rows in groups]
         values = step, float(np.mean(seeds)), min(seeds), max(seeds)
-        for name, value in zip(found, values, strict=True):
-            found[name].append(round(value, 3))
-    return found
+        for name, value in zip(curves, values, strict=True):
+            curves[name].append(round(value, 3))
+    return curves
 
 
 def learners(kept: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:

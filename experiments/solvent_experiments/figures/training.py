@@ -22,14 +22,14 @@ def learning_curve(run: RunData) -> Figure | None:
     axes = figure.subplots()
     ends, lows = [], []
     for agent, training in learners.items():
-        steps, found = [], []
+        steps, means = [], []
         for middle, groups in stretches(training):
             steps.append(middle)
-            found.append(
+            means.append(
                 mean_interval(Sample([training["return"][rows] for rows in groups], trained=True), DRAWS)
             )
-        band(axes, steps, found, colour_of(agent), lw=2.0)
-        lows += [one.low for one in found[len(found) // 4 :]]
+        band(axes, steps, means, colour_of(agent), lw=2.0)
+        lows += [one.low for one in means[len(means) // 4 :]]
     right = axes.get_xlim()[1]
     for row in run.rows:
         colour = colour_of(row.agent)
@@ -45,8 +45,8 @@ def learning_curve(run: RunData) -> Figure | None:
     axes.set_ylim(bottom, best + 0.08 * (best - bottom))
     axes.set_title("return (bits)")
     seeds = max(len(np.unique(training["training_seed"])) for training in learners.values())
-    told = "line: mean while learning", "band: 95 % interval; dot, dashed: evaluation"
-    step_axis(axes, f"training seeds per learner: {seeds}", *told)
+    notes = "line: mean while learning", "band: 95 % interval; dot, dashed: evaluation"
+    step_axis(axes, f"training seeds per learner: {seeds}", *notes)
     names_at_right(axes, ends, INCHES)
     return figure
 

@@ -40,8 +40,6 @@ app = typer.Typer(
 - `solvent gate sweep --dataset claims.jsonl --out sweep.json`  learns thresholds and runs the checklist
 
 - `solvent gate drift`  compares recent claims with the threshold in force
-
-- `solvent gate build`  measures the lab's sentences anew after a change of its words
 """,
 )
 
@@ -237,20 +235,6 @@ def drift(
         say("drifted: learn again with `solvent gate sweep`")
         raise typer.Exit(FAILED)
     suggest("no window has drifted; keep judging with `solvent gate judge`.")
-
-
-@app.command()
-def build() -> None:
-    """Measure the lab's sentences with the real model and the real heuristic, for the lab to look up.
-
-    Writes both files `measured.npz` of the package, after a change of `catalogue.toml`, compounds, classes or doses.
-
-    Example: `solvent gate build`
-    """
-    from solvent_experiments.instruments.lab_words import build_words
-
-    build_words()
-    suggest("`pytest tests/gate/test_build.py` checks what was written.")
 
 
 # -- what the commands share ---------------------------------------------------------------------

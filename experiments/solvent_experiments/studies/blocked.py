@@ -47,9 +47,9 @@ def indebted(arm: Arm, episodes: int = 500) -> Play:
     )
 
 
-def enough(says: str, play: Play) -> Compare:
+def enough(label: str, play: Play) -> Compare:
     """Return by how much the share of calibrations while blocked exceeds ``ENOUGH``."""
-    name = f"{says}: P(calibrate | blocked) with debt put into the lab, less {ENOUGH:.0%}"
+    name = f"{label}: P(calibrate | blocked) with debt put into the lab, less {ENOUGH:.0%}"
     over, unit = "blocked", "share of choices"
     return Compare(name, unit, play, "calibrations", over=over, expected=1, plus=-ENOUGH)
 
@@ -77,12 +77,12 @@ STUDY = Study(
     "interest on debt, and with practice: their share among its choices above the threshold rises from the first to "
     "the last tenth of training, and is at least 80 % when debt is put into its lab.",
     compares=(
-        *(enough(says, indebted(arm)) for says, arm in ARMS.items()),
+        *(enough(label, indebted(arm)) for label, arm in ARMS.items()),
         Compare("practised less unmasked: return with debt put into the lab", "bits", indebted(PRACTISED), "return",
                 indebted(ENFORCED)),
         Compare("practised less unmasked: return without", "bits", PRACTISED, "return", ENFORCED),
     ),
-    rows={**{says: indebted(arm) for says, arm in ARMS.items()}, "honest script": HONEST},
+    rows={**{label: indebted(arm) for label, arm in ARMS.items()}, "honest script": HONEST},
     columns=("blocked", "calibrations", "calibrated", "first", "return"),
     more=growth,
     needs=tuple(ARMS.values()),

@@ -15,9 +15,9 @@ LONG = {**PPO, "n_timesteps": 3_000_000, "expected_score": False}
 UNENFORCED = {"debt": {"enforced": False}}
 ENFORCED = learner("frontier", "Frontier", train=LONG, env=FRONTIER)
 TRACKED = learner("frontier_tracked", "Frontier, tracked", train=LONG, env=FRONTIER, params=UNENFORCED)
-MINE = Play("ppo", {}, FRONTIER, arm=ENFORCED, record="projects")
-THEIRS = Play("ppo_tracked", UNENFORCED, FRONTIER, arm=TRACKED, record="projects")
-HONEST = Play("honest", {}, FRONTIER, script="honest", record="projects")
+LEARNT = Play("ppo", {}, FRONTIER, arm=ENFORCED, record="projects")
+LEARNT_TRACKED = Play("ppo_tracked", UNENFORCED, FRONTIER, arm=TRACKED, record="projects")
+SCRIPTED = Play("honest", {}, FRONTIER, script="honest", record="projects")
 MEASURES = (
     ("overclaimed", "bits", -1),
     ("calibrations", "calibrations", 1),
@@ -32,18 +32,18 @@ STUDY = Study(
     "project than in the first, beyond what it does where debt is only tracked.",
     compares=(
         *(
-            Compare(f"PPO: change of {name}, enforced less tracked", f"{unit} per project", MINE, f"{name}_change",
-                    THEIRS, expected=sign)
+            Compare(f"PPO: change of {name}, enforced less tracked", f"{unit} per project", LEARNT,
+                    f"{name}_change", LEARNT_TRACKED, expected=sign)
             for name, unit, sign in MEASURES
             if sign
         ),
         *(
-            Compare(f"{says}: change of {name}", f"{unit} per project", play, f"{name}_change")
-            for says, play in (("PPO, enforced", MINE), ("honest script", HONEST))
+            Compare(f"{label}: change of {name}", f"{unit} per project", play, f"{name}_change")
+            for label, play in (("PPO, enforced", LEARNT), ("honest script", SCRIPTED))
             for name, unit, _ in MEASURES
         ),
     ),
-    rows={"PPO, enforced": MINE, "PPO, only tracked": THEIRS, "honest script": HONEST},
+    rows={"PPO, enforced": LEARNT, "PPO, only tracked": LEARNT_TRACKED, "honest script": SCRIPTED},
     columns=tuple(f"{name}_{project}" for name, *_ in MEASURES for project in (1, 2, 3)),
     notes=(
         "The change of a measure is the third project's less the first's.",

@@ -27,11 +27,11 @@ from solvent_experiments.studies.study import (
     StudyData,
 )
 
-MINE = Play("enforced", arm=ENFORCED, record="claims", episodes=200)
-DOCUMENTS = Play("document", NO_INTEREST, arm=DOCUMENT, record="claims", episodes=200)
-THEIRS = Play("tracked", UNENFORCED, arm=TRACKED, record="claims", episodes=200)
-HONEST = Play("honest", script="honest", record="claims", episodes=200)
-PUT = Play("enforced_in_debt", arm=ENFORCED, record="claims_in_debt", episodes=500)
+ENFORCED_CLAIMS = Play("enforced", arm=ENFORCED, record="claims", episodes=200)
+DOCUMENT_CLAIMS = Play("document", NO_INTEREST, arm=DOCUMENT, record="claims", episodes=200)
+TRACKED_CLAIMS = Play("tracked", UNENFORCED, arm=TRACKED, record="claims", episodes=200)
+HONEST_CLAIMS = Play("honest", script="honest", record="claims", episodes=200)
+CLAIMS_IN_DEBT = Play("enforced_in_debt", arm=ENFORCED, record="claims_in_debt", episodes=500)
 MUCH = 1.0
 """Bits of debt from which a claim counts as made in debt."""
 
@@ -41,8 +41,8 @@ def within_strata(columns: Columns) -> float:
     stratum = columns["verb"] * 100 + np.floor(columns["expected"] / 0.15).astype(np.int64)
     total, weight = 0.0, 0
     for which in np.unique(stratum):
-        mine = select(columns, stratum == which)
-        none, much = mine["quantile"][mine["debt"] == 0], mine["quantile"][mine["debt"] > MUCH]
+        rows = select(columns, stratum == which)
+        none, much = rows["quantile"][rows["debt"] == 0], rows["quantile"][rows["debt"] > MUCH]
         least = min(len(none), len(much))
         if least:
             total, weight = total + least * float(much.mean() - none.mean()), weight + least
@@ -51,7 +51,7 @@ def within_strata(columns: Columns) -> float:
 
 def in_debt(data: StudyData) -> Sequence[Finding]:
     """Return how the claimed quantile changes with debt, plainly and within strata."""
-    columns = data.columns(PUT)
+    columns = data.columns(CLAIMS_IN_DEBT)
     seeds = [
         select(columns, columns["training_seed"] == seed) for seed in np.unique(columns["training_seed"])
     ]
@@ -74,14 +74,16 @@ STUDY = Study(
     claim="Where debt is enforced a learner claims a lower quantile of what it can expect than where debt is only "
     "tracked, and, with debt put into its labs, a lower one the more debt it has.",
     compares=(
-        Compare("PPO: quantile claimed, enforced less tracked", "of the gain", MINE, "quantile", THEIRS, expected=-1),
-        Compare("PPO: quantile claimed, the document's rules less tracked", "of the gain", DOCUMENTS, "quantile",
-                THEIRS, expected=-1),
-        Compare("PPO, enforced: claimed", "bits per claim", MINE, "claim"),
-        Compare("PPO, enforced: gained", "bits per claim", MINE, "gain"),
+        Compare("PPO: quantile claimed, enforced less tracked", "of the gain", ENFORCED_CLAIMS, "quantile",
+                TRACKED_CLAIMS, expected=-1),
+        Compare("PPO: quantile claimed, the document's rules less tracked", "of the gain", DOCUMENT_CLAIMS, "quantile",
+                TRACKED_CLAIMS, expected=-1),
+        Compare("PPO, enforced: claimed", "bits per claim", ENFORCED_CLAIMS, "claim"),
+        Compare("PPO, enforced: gained", "bits per claim", ENFORCED_CLAIMS, "gain"),
     ),
-    rows={"PPO, enforced": MINE, "PPO, debt put in": PUT, "PPO, the document's rules": DOCUMENTS,
-          "PPO, only tracked": THEIRS, "honest script": HONEST},
+    rows={"PPO, enforced": ENFORCED_CLAIMS, "PPO, debt put in": CLAIMS_IN_DEBT,
+          "PPO, the document's rules": DOCUMENT_CLAIMS, "PPO, only tracked": TRACKED_CLAIMS,
+          "honest script": HONEST_CLAIMS},
     columns=("claim", "expected", "gain", "quantile"),
     more=in_debt,
     notes=(

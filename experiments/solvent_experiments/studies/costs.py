@@ -27,18 +27,19 @@ STUDY = Study(
     "and in bits, and spend more heartbeats on calibrations, than where it is only tracked.",
     compares=(
         *(
-            Compare(f"{says}: {name}, enforced less tracked", unit, mine, column, theirs, expected=sign,
-                    paired=says != "PPO")
-            for says, (mine, theirs) in PAIRS.items()
+            Compare(f"{label}: {name}, enforced less tracked", unit, enforced, column, tracked, expected=sign,
+                    paired=label != "PPO")
+            for label, (enforced, tracked) in PAIRS.items()
             for name, column, sign, unit in MEASURES
         ),
         *(
-            Compare(f"{says}, {where}: share right less stated", "understatement", play, "understated", over="accepted")
-            for says, pair in PAIRS.items()
+            Compare(f"{label}, {where}: share right less stated", "understatement", play, "understated",
+                    over="accepted")
+            for label, pair in PAIRS.items()
             for where, play in zip(("enforced", "tracked"), pair, strict=True)
         ),
     ),
-    rows={f"{says}, {where}": play for says, pair in PAIRS.items()
+    rows={f"{label}, {where}": play for label, pair in PAIRS.items()
           for where, play in zip(("enforced", "only tracked"), pair, strict=True)},
     columns=("published_bits", "accepted", "wrong", "stated", "debt_added", "calibrations", "refusals_by_debt"),
     notes=("Stated: the sum of the confidences of an episode's findings.",),

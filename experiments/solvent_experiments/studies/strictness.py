@@ -30,14 +30,14 @@ MEASURES = (
 )
 
 
-def ends(says: str, lax: Source, strict: Source, *, paired: bool) -> tuple[Compare, ...]:
+def ends(label: str, lax: Source, strict: Source, *, paired: bool) -> tuple[Compare, ...]:
     """Return the strictest policy against the laxest for one agent."""
     measured = tuple(
-        Compare(f"{says}: {column}, P1 less P30", unit, strict, column, lax, expected=-1, paired=paired)
+        Compare(f"{label}: {column}, P1 less P30", unit, strict, column, lax, expected=-1, paired=paired)
         for column, unit in MEASURES
     )
     share = Compare(
-        f"{says}: share of wrong findings, P1 less P30", "share", strict, "wrong", lax, "accepted", -1
+        f"{label}: share of wrong findings, P1 less P30", "share", strict, "wrong", lax, "accepted", -1
     )
     return (*measured, share)
 

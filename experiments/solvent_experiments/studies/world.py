@@ -26,10 +26,11 @@ LEVELS = {env.removeprefix("Solvent/").removesuffix("-v0"): environment_params(e
 ENERGETIC = {"hoarder", "spender", "fabricator"}
 """Scripts that offend where acting costs energy, and are played there alone."""
 NO_VOICE: Mapping[str, Any] = {"proposals": {"enabled": False}}
+LOTS = "lots and calibrations"
 MECHANISMS: tuple[tuple[str, str, tuple[str, ...], Mapping[str, Any]], ...] = (
     ("debt", "debt", ("max_claimer",), {"debt": {"enforced": False}}),
     ("licence", "debt", ("zero_claimer",), {}),
-    ("lots and calibrations", "debt", ("never_calibrates",), {"assay": {"lot_heartbeats": 42}}),
+    (LOTS, "debt", ("never_calibrates",), {"assay": {"lot_heartbeats": 42}}),
     ("energy", "energy", ("spender",), {"energy": {"enabled": False}, **NO_VOICE}),
     ("voice", "proposals", (), NO_VOICE),
     ("gate", "gate", ("premature", "overreacher"), {"gate": {"enforced": False}}),
@@ -81,7 +82,9 @@ def mechanisms(level: str, lab: LabParams) -> Iterator[Compare]:
             name = f"{script} ignores {mechanism}: {MATTERS}"
             yield paired(level, name, play(level, script), honest, -1, plus=1.0)
         if off:
-            without = play(level, "honest", f"no {mechanism}", off)
+            one_lot = lab.career.enabled and mechanism == LOTS  # a lot ends with its project
+            changes = {"assay": {"lot_heartbeats": lab.career.project_heartbeats}} if one_lot else off
+            without = play(level, "honest", f"no {mechanism}", changes)
             yield paired(level, f"honest without {mechanism}", without, honest, 0)
     if lab.proposals.enabled:
         silent = play(level, "honest", "prices wrong silent", WRONG_PRICES, useful_beats=NEVER_USEFUL)
@@ -118,7 +121,15 @@ def shares(result: Any) -> Mapping[str, Figure]:
             earns_more = share >= 1 and scripts[row] != "honest"
             colour = RED if earns_more else GREEN if scripts[row] == "honest" else INK
             weight = "bold" if earns_more else "normal"
-            axes.text(column, row, f"{share:.0%}", ha="center", va="center", color=colour, fontweight=weight)
+            axes.text(
+                column,
+                row,
+                f"{round(100 * share) + 0:d} %",
+                ha="center",
+                va="center",
+                color=colour,
+                fontweight=weight,
+            )
     axes.set_yticks(range(len(scripts)), scripts)
     axes.set_xticks(range(len(levels)), levels)
     axes.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)

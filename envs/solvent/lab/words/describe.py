@@ -99,9 +99,9 @@ def project(params: LabParams, lab: Any) -> str:
     """Return the project of a career: ``project 2 of 3``; empty where there is none."""
     if not params.career.enabled:
         return ""
-    each, horizon = params.career.project_heartbeats, params.budget.heartbeats
-    now = min(int(lab["heartbeat"]), horizon - 1) // each
-    return f"project {now + 1} of {-(-horizon // each)}"
+    last = params.budget.heartbeats - 1
+    now = min(int(lab["heartbeat"]), last) // params.career.project_heartbeats
+    return f"project {now + 1} of {params.projects}"
 
 
 def project_began(params: LabParams, lab: Any) -> bool:

@@ -2,8 +2,8 @@
 
 A file (``.npz``) holds, for each compound, the Gram matrix of its sentences (evidence, then findings), and the rule of
 adequacy for each finding and number of looks. Its description gives the model, packages and hash of the catalogue;
-the compounds, doses, bins and classes; and the gate's policies calibrated on it. ``solvent gate build`` writes the
-files. Playing needs neither the instruments nor a model.
+the compounds, doses, bins and classes; and the gate's policies calibrated on it. ``python -m tools.lab_words``
+writes the files. Playing needs neither the instruments nor a model.
 
 Inner products are stored as 32-bit integers over 2^30, upper triangle only: accurate to 5e-10, and identical on every
 machine.

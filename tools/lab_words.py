@@ -1,4 +1,7 @@
-"""``solvent gate build``: measure the lab's words once with the real instruments.
+"""Measure the lab's words once with the real instruments: ``python -m tools.lab_words``.
+
+It writes both files ``measured.npz`` of ``solvent.lab.words``, after a change of ``catalogue.toml``, compounds, classes
+or doses.
 
 Only this module knows both the lab and every instrument. It embeds each sentence of the catalogue, reads each finding
 against logs of several lengths with the adequacy heuristic, and learns the gate's policies on the lab's domain.
@@ -15,6 +18,7 @@ for all kinds and readings.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import itertools
 from collections.abc import Sequence
@@ -46,10 +50,11 @@ from solvent.lab.words.measured import (
 from solvent.lab.words.rows import WORDINGS, finding_row, page_rows
 from solvent.lab.words.sentences import CATALOGUE, LabSentences, sentences_of
 from solvent.lab.words.tool_log import Plate, tool_calls
+from solvent_experiments.console import suggest
 from solvent_experiments.table import Table, show_table
 
 __all__ = [
-    "KINDS", "Claimed", "Page", "acceptance_by_kind", "build_words", "domain_pages", "domain_sample",
+    "KINDS", "Claimed", "Page", "acceptance_by_kind", "domain_pages", "domain_sample",
     "lab_vectors", "learn_policies", "measure", "rules_on_findings",
 ]  # fmt: skip
 
@@ -66,8 +71,10 @@ LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 # -- the command ---------------------------------------------------------------------------------
 
 
-def build_words() -> None:
+def main() -> None:
     """Measure the sentences of the levels, write the package's files, and show what the policies accept."""
+    about = "Measure the lab's sentences with the embedding model and the heuristic, for the lab to look up."
+    argparse.ArgumentParser(prog="python -m tools.lab_words", description=about).parse_args()
     embedder = SentenceEmbedder()
     for level, path in zip(("gate", "tiny"), SHIPPED, strict=True):
         measured = measure(preset(level), embedder)
@@ -82,6 +89,7 @@ def build_words() -> None:
         ]
         title = f"{level}: accepted, and reviewed, of claims about held-out pages, %"
         show_table(Table(("policy", *next(iter(held_out.values()))), tuple(rows), title=title))
+    suggest("`pytest tests/gate/test_build.py` checks what was written.")
 
 
 # -- the measurements ----------------------------------------------------------------------------
@@ -241,3 +249,7 @@ def acceptance_by_kind(
             shares = {"accept": accepted, "review": passed - accepted, "reject": 1.0 - passed}
             report[policy.name][kind] = shares
     return report
+
+
+if __name__ == "__main__":
+    main()

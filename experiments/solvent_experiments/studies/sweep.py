@@ -7,11 +7,10 @@ Every run has its own folder below the sweep's, so every command that reads a ru
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,16 +52,9 @@ def load_sweep(given: Mapping[str, Any], path: Path) -> Study:
         changed = {**fixed, "name": name, "params": _changed(fixed.get("params") or {}, chosen, path)}
         experiments[lab] = experiment_of(changed, path)
     agents = [*experiments[lab].train, *experiments[lab].language, *experiments[lab].agent_names]
-    return Study(
-        title=f"{experiments[lab].env}, sweep {fixed.get('name')}",
-        rows={
-            row_name(lab, agent): _arm(lab, one, agent)
-            for lab, one in experiments.items()
-            for agent in agents
-        },
-        columns=COLUMNS,
-        draw=functools.partial(draw, labs=list(experiments), agents=agents),
-    )
+    arms = [_arm(lab, one, agent) for lab, one in experiments.items() for agent in agents]
+    title = f"{experiments[lab].env}, sweep {fixed.get('name')}"
+    return Study(title, rows={arm.label: arm for arm in arms}, columns=COLUMNS, draw=draw)
 
 
 def _combinations(sweep: Any, path: Path) -> list[dict[str, Any]]:
@@ -98,12 +90,7 @@ def _changed(params: Any, chosen: Mapping[str, Any], path: Path) -> dict[str, An
 
 
 def _arm(lab: str, experiment: Experiment, agent: str) -> Arm:
-    return Arm(folder_name(lab), row_name(lab, agent), experiment, agent)
-
-
-def row_name(lab: str, agent: str) -> str:
-    """Return the label of an agent's row: ``debt.threshold=1.0: honest``."""
-    return f"{lab}: {agent}"
+    return Arm(folder_name(lab), f"{lab}: {agent}", experiment, agent)
 
 
 def folder_name(lab: str) -> str:
@@ -123,13 +110,15 @@ def run_sweep(study: Study, root: Path, pool: Pool, *, quiet: bool) -> None:
     suggest(f"`solvent compare {two}` compares two of these runs in pairs.")
 
 
-def draw(result: StudyResult, *, labs: Sequence[str], agents: Sequence[str]) -> Mapping[str, Figure]:
+def draw(result: StudyResult) -> Mapping[str, Figure]:
     """Draw each measure over the values, a line for each agent."""
+    rows = [label.rpartition(": ") for label in result.means]
+    labs, agents = dict.fromkeys(lab for lab, *_ in rows), dict.fromkeys(agent for *_, agent in rows)
     figure = new_figure(0.9 + INCHES * len(PANELS))
     for axes, (name, title) in zip(figure.subplots(len(PANELS), 1, sharex=True), PANELS.items(), strict=True):
         ends = []
         for agent in agents:
-            numbers = [result.means[row_name(lab, agent)][name].interval for lab in labs]
+            numbers = [result.means[f"{lab}: {agent}"][name].interval for lab in labs]
             values, colour = [number.value for number in numbers], colour_of(agent)
             axes.plot(range(len(labs)), values, "o-", ms=3, lw=1.2, color=colour)
             if name == "return":

@@ -1,0 +1,45 @@
+"""The page of the source documents is that of the tests in ``tests/requirements``, and these notice what they say."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.mutations import RESULTS, all_mutations
+from tests.requirements.__main__ import PAGE, all_rows, page
+from tests.requirements.rows import DEPARTS, MET, NOT_BUILT
+
+ROWS = all_rows()
+FAULTS = {name: fault for name, fault in all_mutations().items() if "test" in fault}
+NOTICED = json.loads(RESULTS.read_text(encoding="utf-8"))
+
+
+def test_the_page_is_that_of_the_rows():
+    text = PAGE.read_text(encoding="utf-8")
+    assert page(text, ROWS) == text, "run `python -m tests.requirements`"
+
+
+def test_every_document_has_its_rows():
+    sections = re.findall(r"^\| \[(\w+)\]\(#", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {row.instrument for row in ROWS} == {*sections}
+
+
+def test_a_departure_and_what_is_not_built_have_a_reason():
+    assert [row for row in ROWS if row.state in (DEPARTS, NOT_BUILT) and not row.note] == []
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.state == MET], ids=lambda row: row.test)
+def test_a_requirement_that_is_met_has_a_fault_that_its_test_noticed(row):
+    test = f"tests/requirements/test_{row.instrument}.py::{row.test}"
+    assert FAULTS[row.test]["test"] == NOTICED[row.test] == test
+
+
+def test_every_fault_has_its_row():
+    assert {*FAULTS} - {row.test for row in ROWS} == set()
+
+
+def test_every_row_has_a_test_of_its_own():
+    tests = [row.test for row in ROWS if row.test]
+    assert len({*tests}) == len(tests)

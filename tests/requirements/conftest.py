@@ -1,0 +1,5 @@
+"""Fixtures of the instruments' own tests, for the tests of the requirements."""
+
+from tests.gate.conftest import dataset, embedder, words, written
+
+__all__ = ["dataset", "embedder", "words", "written"]
