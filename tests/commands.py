@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
@@ -96,10 +96,16 @@ def execute(
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
-def execute_python(program: str, *arguments: object, timeout: float = 120.0) -> Ended:
-    """Run the text of a Python program in a process of its own to its end."""
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
+def execute_python(
+    program: str, *arguments: object, flags: Sequence[str] = (), env: Mapping[str, str] | None = None,
+    timeout: float = 120.0,
+) -> Ended:  # fmt: skip
+    """Run the text of a Python program in a process of its own to its end, with ``env`` beside the environment."""
+    command = [sys.executable, *flags, "-c", program, *map(str, arguments)]
+    environment = {**os.environ, **(env or {})}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment, timeout=timeout
+    )
     return Ended(done.returncode, done.stdout, done.stderr)
 
 

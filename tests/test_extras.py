@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from solvent.extras import install
+from tests.commands import execute_python
 
 
 def installed(where: Path, direct_url: object | None) -> None:
@@ -53,9 +52,8 @@ def test_in_the_clone_its_folder_is_a_dot(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_learner_without_torch_names_its_extra() -> None:
     code = "import sys; sys.modules['torch'] = None; import solvent_agents.learning.learned"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ended.returncode == 1
-    assert f"needs the package torch: {install('agents')}" in ended.stderr.splitlines()[-1]
+    ended = execute_python(code)
+    assert f"needs the package torch: {install('agents')}" in ended.err.splitlines()[-1]
 
 
 def test_help_and_tools_survive_dropped_docstrings() -> None:
@@ -65,9 +63,6 @@ from solvent_experiments import cli
 print(schemas(solvent.preset("lab")), file=sys.stderr)
 sys.argv = ["solvent", "gate", "sweep", "--help"]
 cli.main()"""
-    plain, stripped = (
-        subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, text=True, check=False)
-        for flags in ([], ["-OO"])
-    )
-    assert "Measure claims of a domain" in plain.stdout
-    assert (stripped.stdout, stripped.stderr) == (plain.stdout, plain.stderr)
+    usual, stripped = (execute_python(code, flags=flags) for flags in ([], ["-OO"]))
+    assert "Measure claims of a domain" in usual.out
+    assert stripped == usual

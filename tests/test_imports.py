@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+
+from tests.commands import execute_python
 
 HEAVY = "{'numba', 'llvmlite', 'gymnasium', 'scipy', 'torch'}"
 
 
 def run(code: str) -> str:
     """What a fresh process prints."""
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert result.stderr == ""
-    return result.stdout.strip()
+    ended = execute_python(code)
+    assert ended.err == ""
+    return ended.out.strip()
 
 
 @pytest.mark.parametrize(
@@ -44,7 +43,7 @@ def test_importing_loads_neither_compiler_nor_settings() -> None:
 def test_a_lab_loads_no_learner_and_no_instrument() -> None:
     others = {"torch", "matplotlib", "sklearn", "sentence_transformers", "sqlalchemy"}
     code = "import gymnasium, sys\ngymnasium.make('solvent:Solvent/Lab-v0').reset(seed=0)\n"
-    assert run(f"{code}print({others} & set(sys.modules))") == "set()"
+    assert execute_python(f"{code}print({others} & set(sys.modules))").succeeded() == "set()\n"
 
 
 @pytest.mark.parametrize("order", ["import gymnasium, solvent", "import solvent, gymnasium"])

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from solvent import ENVIRONMENTS
+from tests.commands import execute_python
 
 # Three labs that talk, through refusals, ends and new episodes. Prints one hash of everything told.
 PROGRAM = """
@@ -38,16 +35,8 @@ print(digest)
 """
 
 
-def run(env_id, **environment):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROGRAM, env_id],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+def run(env_id: str, **environment: str) -> str:
+    return execute_python(PROGRAM, env_id, flags=("-W", "error"), env=environment, timeout=600).succeeded()
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
