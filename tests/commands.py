@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -110,15 +111,17 @@ def execute_python(
 
 
 Launch = Callable[..., "subprocess.Popen[str]"]
+LONGEST = 600.0
 
 
 @contextmanager
 def launching() -> Iterator[Launch]:
     """Yield ``start(*arguments)``, which starts ``solvent`` in a session of its own.
 
-    Processes that still run at the end are killed with their children. ``program`` starts a Python file instead.
+    Processes that still run at the end, or after ``LONGEST`` seconds, are killed with their children, so that whoever
+    waits for their output is told. ``program`` starts a Python file instead.
     """
-    started: list[subprocess.Popen[str]] = []
+    started: list[tuple[subprocess.Popen[str], threading.Timer]] = []
 
     def start(*arguments: object, program: str | Path | None = None) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -129,13 +132,16 @@ def launching() -> Iterator[Launch]:
             text=True,
             start_new_session=True,
         )
-        started.append(process)
+        limit = threading.Timer(LONGEST, os.killpg, (process.pid, signal.SIGKILL))
+        limit.start()
+        started.append((process, limit))
         return process
 
     try:
         yield start
     finally:
-        for process in started:
+        for process, limit in started:
+            limit.cancel()
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()

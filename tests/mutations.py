@@ -71,7 +71,7 @@ TESTS = {
     "envs/solvent/gate/": "tests/gate/test_energy.py tests/requirements/test_gate.py\ntests/gate",
     "envs/solvent/adequacy/": "tests/adequacy/test_{stem}.py\ntests/requirements/test_adequacy.py\ntests/adequacy",
     "experiments/solvent_experiments/figures/": "tests/experiments/test_figures.py",
-    "experiments/solvent_experiments/studies/": "tests/experiments/test_studies.py",
+    "experiments/solvent_experiments/studies/": "tests/experiments/test_{stem}.py\ntests/experiments/test_studies.py",
     "experiments/solvent_experiments/desk/": "tests/experiments/test_review_desk.py",
     "experiments/solvent_experiments/instruments/proposals.py": "tests/energy/test_proposals_command.py",
     "experiments/solvent_experiments/instruments/": "tests/{stem}/test_*command*.py\ntests/{stem}",

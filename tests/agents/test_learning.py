@@ -236,34 +236,41 @@ def test_relabelling_compounds_relabels_logits(level):
     assert torch.allclose(before[1], after[1], atol=1e-5)
 
 
-@pytest.mark.parametrize("algorithm", ["PPO", "MaskablePPO"])
-def test_shared_policy_starts_and_chooses_by_verb(algorithm):
-    cls, arguments = recipe_of(algorithm).network(PARAMS)
+@pytest.fixture(params=["PPO", "MaskablePPO"])
+def shared_policy(request):
+    """A policy network before its training."""
+    cls, arguments = recipe_of(request.param).network(PARAMS)
     spaces = LabVecEnv(PARAMS, 1)
-    policy = cls(spaces.observation_space, spaces.action_space, lambda _: 0.0, **arguments)
-    actions = action_table(PARAMS)
-    start = policy.get_distribution(torch.rand(3, *spaces.observation_space.shape))
+    return cls(spaces.observation_space, spaces.action_space, lambda _: 0.0, **arguments)
+
+
+ACTIONS = action_table(PARAMS)
+ALL_SCREENS = ACTIONS["verb"] == Verb.SCREEN
+CHANCES = np.where(ALL_SCREENS, 0.01, np.where(ACTIONS["verb"] == Verb.REST, 0.3, 1e-6))
+"""Rest is the most probable action; screens are the most probable verb, and among them compound 2."""
+CHANCES[ALL_SCREENS & (ACTIONS["compound"] == 2)] = 0.012
+CHANCES[ALL_SCREENS & (ACTIONS["compound"] == 5) & (ACTIONS["claim"] == 1.0)] = 0.018
+CHANCES[ALL_SCREENS & (ACTIONS["compound"] == 2) & (ACTIONS["claim"] == 0.5)] = 0.013
+LOGITS = torch.from_numpy(np.log(CHANCES)).float()
+
+
+def test_training_starts_with_equally_probable_verbs(shared_policy):
+    start = shared_policy.get_distribution(torch.rand(3, *shared_policy.observation_space.shape))
     probs = start.distribution.probs.detach()
-    of_verbs = torch.stack(
-        [probs[:, actions["verb"] == verb].sum(dim=1) for verb in np.unique(actions["verb"])]
-    )
-    assert torch.allclose(of_verbs, torch.tensor(1 / len(of_verbs)), atol=0.02)
-    assert torch.allclose(start.entropy(), torch.zeros(3), atol=1e-3)
-    screens = actions["verb"] == Verb.SCREEN
-    probs = np.full(len(actions), 1e-6)
-    probs[actions["verb"] == Verb.REST] = 0.3
-    probs[screens] = 0.01
-    probs[screens & (actions["compound"] == 2)] = 0.012
-    probs[screens & (actions["compound"] == 5) & (actions["claim"] == 1.0)] = 0.018
-    probs[screens & (actions["compound"] == 2) & (actions["claim"] == 0.5)] = 0.013
-    given = policy.action_dist.proba_distribution(torch.from_numpy(np.log(probs)).float()[None])
-    chosen = actions[given.mode().item()]
+    of_verbs = [probs[:, ACTIONS["verb"] == verb].sum(dim=1) for verb in np.unique(ACTIONS["verb"])]
+    assert torch.allclose(torch.stack(of_verbs), torch.tensor(1 / len(of_verbs)), atol=0.02)
+    assert torch.allclose(start.entropy(), torch.zeros(3), atol=1e-3)  # less the divergence from that start
+
+
+def test_the_mode_is_that_of_the_most_probable_verb_and_compound(shared_policy):
+    chosen = ACTIONS[shared_policy.action_dist.proba_distribution(LOGITS[None]).mode().item()]
     assert (chosen["verb"], chosen["compound"], chosen["claim"]) == (Verb.SCREEN, 2, 0.5)
-    drawn = policy.action_dist.proba_distribution(
-        torch.from_numpy(np.log(probs)).float().expand(20_000, -1)
-    ).sample()
-    counted = torch.bincount(drawn, minlength=len(probs)) / len(drawn)
-    np.testing.assert_allclose(counted, probs / probs.sum(), atol=0.015)
+
+
+def test_actions_are_drawn_with_their_probabilities(shared_policy):
+    drawn = shared_policy.action_dist.proba_distribution(LOGITS.expand(20_000, -1)).sample()
+    counted = torch.bincount(drawn, minlength=len(CHANCES)) / len(drawn)
+    np.testing.assert_allclose(counted, CHANCES / CHANCES.sum(), atol=0.015)  # four deviations of 0.3
 
 
 # -- training ------------------------------------------------------------------------------------
