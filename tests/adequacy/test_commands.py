@@ -152,3 +152,14 @@ def test_an_error_of_the_hook_holds_nobody_up():
 def test_a_file_that_is_none_of_ours_is_named(arguments):
     Path("f").write_bytes(b"\x00\xff\n")
     adequacy(*arguments).refused(arguments[1] if len(arguments) > 1 else "scores.jsonl")
+
+
+def test_patterns_count_the_failures_that_people_report():
+    written([RESPONSES[0] | {"id": f"s:{i}"} for i in range(20)], "many.jsonl")
+    adequacy("score", "many.jsonl").succeeded()
+    ranks = ("--severity", 5, "--occurrence", 4, "--detectability", 7)
+    adequacy(
+        "incident", "many.jsonl", "--id", "s:1", *ranks, "--description", "x", "--by", "J. Doe"
+    ).succeeded()
+    rows = [line.split() for line in adequacy("patterns").succeeded().splitlines()]
+    assert ["only", "Read", "20", "1"] in [row[:4] for row in rows]

@@ -1,6 +1,8 @@
-"""``solvent debt run`` with bad input; what it prints is tests/requirements/test_debt.py's."""
+"""``solvent debt run``: bad input, and what debt is blamed for. Its output is tests/requirements/test_debt.py's."""
 
 from __future__ import annotations
+
+import re
 
 from tests.commands import call
 
@@ -17,3 +19,9 @@ def test_bad_input_is_one_line_and_writes_nothing(tmp_path, monkeypatch):
     notes.write_text("hello\n", encoding="utf-8")
     call("debt", "run", "--log", notes).refused("notes.txt, line 1: not JSON")
     assert notes.read_text(encoding="utf-8") == "hello\n"
+
+
+def test_a_refusal_for_lack_of_wells_is_not_blamed_on_debt(tmp_path):
+    line = ("debt", "run", "--cycles", 9, "--budget", 4, "--agent", "random", "--log", tmp_path / "log.jsonl")
+    causes = re.findall(r"Caused by debt +(\w+)", call(*line, width=200).succeeded())
+    assert set(causes) == {"no"}  # no plate has less than 8 wells, so none ever runs

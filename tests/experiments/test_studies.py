@@ -175,7 +175,9 @@ def test_understatement_is_what_is_right_less_what_is_stated() -> None:
 
 def test_a_claim_has_the_debt_that_was_there_before_it() -> None:
     columns = records.claims(PLAYERS["max_claimer"](DEBT, 0), DEBT, SEEDS)
-    assert (columns["debt"][columns["heartbeat"] == 0] == 0.0).all()
+    seeds, first = np.unique(columns["episode_seed"], return_index=True)
+    assert seeds.tolist() == SEEDS.tolist()
+    assert (columns["debt"][first] == 0.0).all()
 
 
 def test_an_agent_is_blocked_until_it_has_repaid() -> None:
