@@ -132,17 +132,14 @@ def test_a_limit_of_inspect_settles_the_debt(logged):
 
 def completion(message, finish="tool_calls"):
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-    choice = {
-        "index": 0,
-        "message": {"role": "assistant", "content": None, **message},
-        "finish_reason": finish,
-    }
+    full = {"role": "assistant", "content": None, **message}
+    choices = [{"index": 0, "message": full, "finish_reason": finish}]
     return {
         "id": "x",
         "object": "chat.completion",
         "created": 1,
         "model": "m",
-        "choices": [choice],
+        "choices": choices,
         "usage": usage,
     }
 

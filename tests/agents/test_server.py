@@ -29,7 +29,6 @@ from solvent_agents.language.tools import schemas
 from solvent_experiments.instruments.tool_servers import list_tools
 from tests.commands import call, launching
 
-LEVELS = {"Debt": "default", "Energy": "energy", "Gate": "gate", "Lab": "lab", "Tiny": "tiny"}
 SEEDS = (10_000, 10_001, 10_002)
 
 
@@ -61,14 +60,14 @@ async def over_http(url, **options):
         yield session
 
 
-async def play(session, level, seed, salt=""):
+async def play(session, seed):
     """Play an episode of the honest script, and return its score.
 
     The script sees a desk of its own, which must tell the same as the server's.
     """
-    desk, params = Desk(f"Solvent/{level}-v0"), preset(LEVELS[level])
-    honest = PLAYERS["honest"](params, 0)
-    assert await told(session, "start_episode", {"seed": seed}) == desk.reset(salted(salt, seed))
+    desk = Desk("Solvent/Tiny-v0")
+    honest = PLAYERS["honest"](preset("tiny"), 0)
+    assert await told(session, "start_episode", {"seed": seed}) == desk.reset(salted(SALT, seed))
     while desk._summary is None:
         tool, arguments = call_by(honest, desk)
         assert await told(session, tool, arguments) == getattr(desk, tool)(**arguments)
@@ -94,11 +93,6 @@ def asks(connect, question):
     return anyio.run(ask)
 
 
-def honest_returns(level, seeds):
-    params = preset(LEVELS[level])
-    return episodes(PLAYERS["honest"](params, 0), params, seeds)["return"].tolist()
-
-
 SALT = "pepper"
 
 
@@ -109,12 +103,13 @@ def tiny():
 
 
 def test_a_salt_makes_other_seeds_and_sessions_beside_each_other_do_not_mix(tiny):
-    right, found = honest_returns("Tiny", [salted(SALT, seed) for seed in SEEDS]), {}
+    seeds, found = [salted(SALT, seed) for seed in SEEDS], {}
+    right = episodes(PLAYERS["honest"](preset("tiny"), 0), preset("tiny"), seeds)["return"].tolist()
 
     async def one(seed):
         async with tiny[0]() as session:
             await session.initialize()
-            found[seed] = await play(session, "Tiny", seed, SALT)
+            found[seed] = await play(session, seed)
 
     async def beside():
         async with anyio.create_task_group() as group:
@@ -146,17 +141,6 @@ def test_tools_have_the_vocabulary_and_the_prompt_is_offered_twice():
 WRONG_SEEDS = (
     {}, {"seed": True}, {"seed": "7"}, {"seed": -1}, {"seed": 7, "sudo": 1}, {"seed": "x" * 50_000}, {"\x1b[2J": 1},
 )  # fmt: skip
-WRONG_CALLS = (
-    ("sudo", {}),
-    ("rest", {"hours": 2}),
-    ("screen", {"compound": "x" * 50_000, "claim_bits": 1}),
-    ("screen", {"compound": {"a": [1]}, "claim_bits": 1}),
-    ("screen", {"compound": "\x1b[2J\u202e\ud7ff", "claim_bits": 1}),
-    ("get_reward", {}),
-    ("x" * 50_000, {}),
-)
-
-
 OVERCLAIM = {"compound": "etoposide", "claim_bits": 0.5}
 
 
@@ -207,12 +191,9 @@ def test_a_session_has_one_episode(session):
         session.call("start_episode", {"seed": 0})
 
 
-@pytest.mark.parametrize(("tool", "arguments"), WRONG_CALLS)
-def test_a_wrong_call_is_one_short_line_and_takes_no_time(session, tool, arguments):
-    with pytest.raises(ValueError, match=r"\S") as error:
-        session.call(tool, arguments)
-    assert len(text := str(error.value)) < 300
-    assert text.isprintable()
+def test_a_wrong_call_is_an_error_and_counted(session):
+    with pytest.raises(ValueError, match="tool: got 'sudo'; allowed: "):
+        session.call("sudo", {})
     assert session.call("finish", {})[1]["invalid_calls"] == 1
 
 

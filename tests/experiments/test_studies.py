@@ -308,19 +308,8 @@ def test_a_study_reads_the_tables_that_its_records_make(name: str, study_tables:
 
 @pytest.mark.slow
 def test_a_study_runs_resumes_and_draws(tmp_path: Path) -> None:
-    arguments = (
-        "study",
-        "run",
-        "claims",
-        "--smoke",
-        "--seeds",
-        0,
-        "--runs",
-        tmp_path,
-        "--quiet",
-        "--jobs",
-        1,
-    )
+    small = ("--smoke", "--seeds", 0, "--runs", tmp_path, "--quiet", "--jobs", 1)
+    arguments = ("study", "run", "claims", *small)
     call(*arguments).succeeded("Next: `solvent study show")
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
     call(*arguments).succeeded()
