@@ -75,7 +75,7 @@ def _table(first: Arm, second: Arm, data: StudyData) -> Table:
     share = share_above(by_seed(a, "return"), by_seed(b, "return"))
     rows.append(("episodes with the higher return", f"{share:.0%}", "", "", ""))
     labs = differences(first.experiment.params, second.experiment.params)
-    changes = "; ".join(f"{key} A {a_value}, B {b_value}" for key, a_value, b_value in labs)
+    changes = "; ".join(f"{key}: A {a_value}, B {b_value}" for key, a_value, b_value in labs)
     note = f" The labs differ: {changes}." if changes else ""
     return Table(
         ("mean per episode", "A", "B", "A - B", "95 % interval"),
