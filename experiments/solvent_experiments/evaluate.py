@@ -88,7 +88,9 @@ def _trained_with(agents: Sequence[str]) -> tuple[dict[str, LabParams], dict[str
 
 
 def _first_difference(first: LabParams, second: LabParams) -> str | None:
-    return next(differences(first.to_mapping(), second.to_mapping()), None)
+    for key, there, here in differences(first.to_mapping(), second.to_mapping()):
+        return f"{key}: {there} there, {here} here"
+    return None
 
 
 def evaluate_agents(

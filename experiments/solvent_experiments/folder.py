@@ -118,9 +118,9 @@ class RunFolder:
             present = self.experiment()
             added = set(present.seeds) <= set(experiment.seeds)
             same = present.model_copy(update={"seeds": experiment.seeds}) if added else present
-            if differs := next(differences(same.model_dump(), experiment.model_dump()), None):
-                said = f"holds another config ({differs}); allowed: another --out"
-                raise ConfigError(said, file=self.root)
+            for key, there, here in differences(same.model_dump(), experiment.model_dump()):
+                problem = f"holds another config ({key}: {there} there, {here} here); allowed: another --out"
+                raise ConfigError(problem, file=self.root)
         elif any(path.name != ".lock" for path in self.root.iterdir()):
             raise ConfigError("is not empty and not a run; allowed: another --out", file=self.root)
         text = yaml.safe_dump(experiment.model_dump(), sort_keys=False, allow_unicode=True, width=110)
@@ -156,14 +156,14 @@ class RunFolder:
         write_json(self.manifest, about)
 
 
-def differences(left: Any, right: Any, key: str = "") -> Iterator[str]:
-    """Yield a line for each difference of two configs: ``train.ppo.n_envs: 64 there, 256 here``."""
+def differences(left: Any, right: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield each difference of two configs as texts: the dotted key, and both values."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         for name in [*left, *(name for name in right if name not in left)]:
             inner = f"{key}.{name}" if key else str(name)
             yield from differences(left.get(name), right.get(name), inner)
     elif left != right:
-        yield f"{key}: {left!r:.60} there, {right!r:.60} here"
+        yield key, f"{left!r:.60}", f"{right!r:.60}"
 
 
 # -- tables

@@ -209,7 +209,7 @@ def test_training_seeds_may_be_added(tmp_path: Path) -> None:
     assert folder.experiment().seeds == [0, 1]
     with pytest.raises(ConfigError, match="seeds: "):
         folder.prepare(one)
-    assert list(differences({"a": {"b": 1}}, {"a": {"b": 2}})) == ["a.b: 1 there, 2 here"]
+    assert list(differences({"a": {"b": 1}}, {"a": {"b": 2}})) == [("a.b", "1", "2")]
 
 
 # -- the tables

@@ -74,13 +74,14 @@ def _table(first: Arm, second: Arm, data: StudyData) -> Table:
         rows.append((name, *means, *interval_cells(apart, "+.2f")))
     share = share_above(by_seed(a, "return"), by_seed(b, "return"))
     rows.append(("episodes with the higher return", f"{share:.0%}", "", "", ""))
-    changes = "; ".join(differences(first.experiment.params, second.experiment.params))
-    labs = f" The labs differ: {changes}." if changes else ""
+    labs = differences(first.experiment.params, second.experiment.params)
+    changes = "; ".join(f"{key}: A {a_value}, B {b_value}" for key, a_value, b_value in labs)
+    note = f" The labs differ: {changes}." if changes else ""
     return Table(
         ("mean per episode", "A", "B", "A - B", "95 % interval"),
         tuple(rows),
         title=f"A: {first.label}, B: {second.label}",
         caption=f"{len(seeds):,} common episodes, seeds {seeds[0]} to {seeds[-1]}. Differences are paired: the "
         f"interval resamples training seeds of each agent, and episodes of both together; a learner of one seed has "
-        f"none.{labs}",
+        f"none.{note}",
     )
