@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,11 @@ from matplotlib.text import Text
 from solvent.lab.codes import VERDICTS
 from solvent.lab.verbs import Verb
 from solvent_experiments import report
-from solvent_experiments.figures.data import RunData, held, load_run, stretches
+from solvent_experiments.figures.data import RunData, held, stretches
 from solvent_experiments.figures.drawing import FIGURES
 from solvent_experiments.figures.headline import MEASURES, SETTINGS, headline, learners, overclaims
 from solvent_experiments.figures.style import PALETTE, as_image, colour_of, head, styled
-from solvent_experiments.folder import Columns, RunFolder, joined
+from solvent_experiments.folder import Columns, joined
 from solvent_experiments.studies.results import StudyResult
 from solvent_experiments.summary import SCORES
 from tests.experiments import tables
@@ -52,8 +51,9 @@ def words(figure: Figure) -> str:
 
 
 @pytest.fixture(scope="module")
-def run(smoke_run: RunFolder) -> RunData:
-    return load_run(smoke_run)
+def hand() -> RunData:
+    """The run of the episodes by hand."""
+    return tables.run_of()
 
 
 @pytest.mark.parametrize(
@@ -66,21 +66,15 @@ def test_level_has_its_figures(level: str, runs: Runs) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(FIGURES) - LEFT_OUT["smoke"]))
-def test_figure_is_deterministic_and_names_the_agents(name: str, run: RunData) -> None:
-    figure = drawn(name, run)
-    assert as_image(figure, "png") == as_image(drawn(name, run), "png")
-    said = words(figure)
-    assert CONTAMINATED in said
-    agents = run.learned if "curve" in name else [row.agent for row in run.rows]
-    assert [agent for agent in agents if agent not in said] == []
+def test_figure_is_deterministic_and_names_the_agents(name: str, hand: RunData) -> None:
+    figure = drawn(name, hand)
+    assert as_image(figure, "png") == as_image(drawn(name, hand), "png")
+    text = words(figure)
+    agents = hand.learned if "curve" in name else hand.agents
+    assert [part for part in (CONTAMINATED, *agents) if part not in text] == []
 
 
 # -- the data behind each figure, of the episodes by hand
-
-
-@pytest.fixture(scope="module")
-def hand() -> RunData:
-    return tables.run_of()
 
 
 def by_agent(run: RunData, lines: Sequence[Any]) -> dict[str, list[float]]:
@@ -230,12 +224,11 @@ def test_stretches_have_every_seed() -> None:
     assert [[list(rows) for rows in groups] for _, groups in found] == [[[0], [3]], [[2], [4]]]
 
 
-def test_names_are_text_whatever_their_characters(run: RunData) -> None:
+def test_names_are_text_whatever_their_characters() -> None:
     hostile = "$x_1$ <b>"
-    rows = tuple(dataclasses.replace(r, agent=hostile if r.agent == "hermit" else r.agent) for r in run.rows)
-    named = np.where(run.episodes["agent"] == "hermit", hostile, run.episodes["agent"])
-    changed = dataclasses.replace(run, rows=rows, episodes={**run.episodes, "agent": named})
-    assert hostile in words(drawn("comparison", changed))
+    episodes = tables.episodes()
+    named = np.where(episodes["agent"] == "liar", hostile, episodes["agent"])
+    assert hostile in words(drawn("comparison", tables.run_of(episodes={**episodes, "agent": named})))
     assert colour_of(hostile) in PALETTE
 
 
