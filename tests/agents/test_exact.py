@@ -144,6 +144,12 @@ def test_the_bellman_equation_holds_outcome_by_outcome(small):
 # -- by playing it -------------------------------------------------------------------------------
 
 
+def test_played_in_real_labs_it_earns_its_value(small):
+    params = small.params
+    returns = episodes(Exact(params, graph=graph_of(small)), params, range(20_000), batch=2000)["return"]
+    assert abs(returns.mean() - small.optimum) < 3 * returns.std() / len(returns) ** 0.5
+
+
 def test_the_shipped_solution_earns_its_value_and_more_than_a_script():
     seeds = range(10_000, 30_000)
     returns = episodes(Exact(TINY), TINY, seeds, batch=2000)["return"]

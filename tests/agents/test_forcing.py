@@ -10,7 +10,15 @@ from solvent.lab.params import LabParams, preset
 from solvent.lab.settings import ParamError
 from solvent.lab.state import lab_dtype
 from solvent.lab.tables import tables_for
-from solvent_agents.exact.forcing import check_enumerable, expand, expansion, hypotheses, start, state_rows
+from solvent_agents.exact.forcing import (
+    check_enumerable,
+    expand,
+    expansion,
+    hypotheses,
+    settle_belief,
+    start,
+    state_rows,
+)
 
 TINY = preset("tiny")
 SMALL = LabParams.from_mapping(
@@ -161,6 +169,12 @@ def test_what_a_key_leaves_out_changes_nothing(params):
                 break
             chosen = rng.choice(going_on)
             lab, weights = forced.labs[chosen], forced.weights[chosen]
+
+
+def test_a_new_lot_has_any_instrument_and_the_same_compounds():
+    belief = np.array([0.6, 0.2, 0.8, 0.4])  # of the instruments 0 and 1, each with the classes 0 and 1
+    settle_belief(belief, chance=2.0, new_lot=True, n_states=2)
+    assert belief == pytest.approx([0.35, 0.15, 0.35, 0.15])
 
 
 UNENUMERABLE = {
