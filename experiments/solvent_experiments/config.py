@@ -238,7 +238,8 @@ def _problem(error: ValidationError) -> str:
     *parents, last = map(str, first["loc"])
     known: dict[str, type[BaseModel]] = {"evaluation": Evaluation, "language": LanguageModel}
     model = known[parents[0]] if parents else Experiment
-    return f"{'.'.join([*parents, last])}: unknown key" + nearest(last, model.model_fields)
+    keys = [*model.model_fields, *(() if parents else ("sweep",))]
+    return f"{'.'.join([*parents, last])}: unknown key" + nearest(last, keys)
 
 
 def runnable(experiment: Experiment, folder: Path) -> Experiment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.console import Console
@@ -44,7 +44,9 @@ def rules_for(agents: Sequence[str], env: str | None, changes: Mapping[str, Any]
     """
     if env is not None or changes:
         env = env or DEFAULT
-        return Rules(f"{env} (changed)" if changes else env, env, environment_params(env, changes))
+        params = environment_params(env, changes)
+        changed = [f"{key}={value}" for key, _, value in _differences(environment_params(env), params)]
+        return Rules(", ".join([env, *changed]), env, params)
     trained, _ = _trained_with(agents)
     if not trained:
         env = next((name.partition(":")[2] for name in agents if is_shipped_name(name)), DEFAULT)
@@ -87,8 +89,12 @@ def _trained_with(agents: Sequence[str]) -> tuple[dict[str, LabParams], dict[str
     return trained, unread
 
 
+def _differences(first: LabParams, second: LabParams) -> Iterator[tuple[str, str, str]]:
+    return differences(first.to_mapping(), second.to_mapping())
+
+
 def _first_difference(first: LabParams, second: LabParams) -> str | None:
-    for key, there, here in differences(first.to_mapping(), second.to_mapping()):
+    for key, there, here in _differences(first, second):
         return f"{key}: {there} there, {here} here"
     return None
 
