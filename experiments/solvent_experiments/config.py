@@ -377,14 +377,22 @@ def param_changes(texts: Sequence[str]) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
-        *groups, last = key.strip().split(".")
-        if not equals or not all([*groups, last]):
-            raise ConfigError(f"got {text!r:.80}; allowed: such as debt.threshold=1.0", key="--params")
-        inner = changes
-        for group in groups:
-            inner = inner.setdefault(group, {})
         try:
-            inner[last] = _Loader(value).get_single_data()
-        except yaml.YAMLError:
-            raise ConfigError(f"got {text!r:.80}; allowed: a value in YAML", key="--params") from None
+            if not equals:
+                raise ValueError("no value")
+            put_at(changes, key.strip(), _Loader(value).get_single_data())
+        except (ValueError, yaml.YAMLError):
+            allowed = "a key once and its value, such as debt.threshold=1.0"
+            raise ConfigError(f"got {text!r:.80}; allowed: {allowed}", key="--params") from None
     return changes
+
+
+def put_at(params: dict[str, Any], key: str, value: Any) -> None:
+    """Put a value at a dotted key of nested parameters; raise ValueError if it has one, or is no key."""
+    *groups, last = key.split(".")
+    inner: Any = params
+    for group in groups:
+        inner = inner.setdefault(group, {}) if isinstance(inner, dict) else None
+    if not isinstance(inner, dict) or not last or last in inner:
+        raise ValueError(f"{key}: no free place")
+    inner[last] = value

@@ -82,6 +82,10 @@ def test_a_difference_has_a_key_and_a_value(text: str) -> None:
     call("evaluate", "hermit", f"--params={text}").refused("--params", "allowed")
 
 
+def test_a_difference_is_given_once() -> None:
+    call("evaluate", "hermit", "--params=debt=1", "--params=debt.threshold=1").refused("--params", "allowed")
+
+
 def test_differences_are_nested_by_their_keys() -> None:
     assert param_changes(["debt.threshold=1.5", "debt.enforced=false"]) == {
         "debt": {"threshold": 1.5, "enforced": False}

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 from matplotlib.figure import Figure
 
-from solvent_experiments.config import ConfigError, Experiment, experiment_of
+from solvent_experiments.config import ConfigError, Experiment, experiment_of, put_at
 from solvent_experiments.console import say, suggest
 from solvent_experiments.figures.frame import names_at_right
 from solvent_experiments.figures.style import colour_of, new_figure
@@ -75,17 +75,15 @@ def _text(value: Any) -> str:
 
 def _changed(params: Any, chosen: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Return nested parameters with values at dotted keys."""
-    changed = dict(params)
+    changed = {
+        group: dict(of) if isinstance(of, dict) else of for group, of in params.items() if of is not None
+    }
     for key, value in chosen.items():
-        *groups, last = str(key).split(".")
-        inner = changed
-        for group in groups:
-            inner[group] = dict(inner.get(group) or {})
-            inner = inner[group]
-        if last in inner:
+        try:
+            put_at(changed, str(key), value)
+        except ValueError:
             problem = f"{key} is among the params too; allowed: one of the two"
-            raise ConfigError(problem, file=path, key="sweep")
-        inner[last] = value
+            raise ConfigError(problem, file=path, key="sweep") from None
     return changed
 
 
