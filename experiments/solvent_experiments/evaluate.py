@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.console import Console
@@ -18,7 +18,7 @@ from solvent_experiments.config import (
 )
 from solvent_experiments.console import Progress
 from solvent_experiments.evaluation import evaluate
-from solvent_experiments.folder import Columns, differences, joined, owned
+from solvent_experiments.folder import Columns, differences, first_difference, joined, owned
 from solvent_experiments.summary import result_tables, summary
 
 DEFAULT = "Solvent/Debt-v0"
@@ -45,7 +45,8 @@ def rules_for(agents: Sequence[str], env: str | None, changes: Mapping[str, Any]
     if env is not None or changes:
         env = env or DEFAULT
         params = environment_params(env, changes)
-        changed = [f"{key}={value}" for key, _, value in _differences(environment_params(env), params)]
+        usual = environment_params(env).to_mapping()
+        changed = [f"{key}={value}" for key, _, value in differences(usual, params.to_mapping())]
         return Rules(", ".join([env, *changed]), env, params)
     trained, _ = _trained_with(agents)
     if not trained:
@@ -53,7 +54,7 @@ def rules_for(agents: Sequence[str], env: str | None, changes: Mapping[str, Any]
         return Rules(env, env, environment_params(env))
     name, params = next(iter(trained.items()))
     for other, rules in trained.items():
-        if difference := _first_difference(params, rules):
+        if difference := first_difference(params.to_mapping(), rules.to_mapping()):
             problem = (
                 f"trained under other rules than {name} ({difference}); allowed: --env or --params for both"
             )
@@ -68,7 +69,7 @@ def notes_on(agents: Sequence[str], rules: Rules) -> list[str]:
     notes = [
         f"{name} was trained under other rules: {difference}"
         for name, params in trained.items()
-        if (difference := _first_difference(params, rules.params))
+        if (difference := first_difference(params.to_mapping(), rules.params.to_mapping()))
     ]
     return notes + [
         f"{name}: the rules that it was trained with can't be read ({why})" for name, why in unread.items()
@@ -87,16 +88,6 @@ def _trained_with(agents: Sequence[str]) -> tuple[dict[str, LabParams], dict[str
             except PolicyFileError as error:
                 unread[name] = str(error)
     return trained, unread
-
-
-def _differences(first: LabParams, second: LabParams) -> Iterator[tuple[str, str, str]]:
-    return differences(first.to_mapping(), second.to_mapping())
-
-
-def _first_difference(first: LabParams, second: LabParams) -> str | None:
-    for key, there, here in _differences(first, second):
-        return f"{key}: {there} there, {here} here"
-    return None
 
 
 def evaluate_agents(

@@ -118,9 +118,8 @@ class RunFolder:
             present = self.experiment()
             added = set(present.seeds) <= set(experiment.seeds)
             same = present.model_copy(update={"seeds": experiment.seeds}) if added else present
-            for key, there, here in differences(same.model_dump(), experiment.model_dump()):
-                problem = f"holds another config ({key}: {there} there, {here} here); allowed: another --out"
-                raise ConfigError(problem, file=self.root)
+            if differs := first_difference(same.model_dump(), experiment.model_dump()):
+                raise ConfigError(f"holds another config ({differs}); allowed: another --out", file=self.root)
         elif any(path.name != ".lock" for path in self.root.iterdir()):
             raise ConfigError("is not empty and not a run; allowed: another --out", file=self.root)
         text = yaml.safe_dump(experiment.model_dump(), sort_keys=False, allow_unicode=True, width=110)
@@ -154,6 +153,12 @@ class RunFolder:
             "agents": dict(zip(experiment.agent_names, experiment.agents, strict=True)),
         }
         write_json(self.manifest, about)
+
+
+def first_difference(left: Any, right: Any) -> str | None:
+    """Return the first difference of two configs as text, if there is one: ``debt.threshold: 1.0 there, 2.0 here``."""
+    difference = next(differences(left, right), None)
+    return difference and "{}: {} there, {} here".format(*difference)
 
 
 def differences(left: Any, right: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
