@@ -5,16 +5,7 @@ from __future__ import annotations
 import pytest
 
 from solvent.adequacy import Call, calls_of, score
-from solvent.adequacy.heuristic import MATRIX, Evidence
-from solvent.adequacy.words import Words
 from tests.adequacy.turns import READ, READS, TURNS, tool
-
-
-def test_the_matrix_grows_with_words_and_falls_with_evidence():
-    assert [len(row) for row in MATRIX] == [len(Evidence)] * len(Words)
-    assert all(list(row) == sorted(row, reverse=True) for row in MATRIX)
-    assert all(list(column) == sorted(column) for column in zip(*MATRIX, strict=True))
-    assert set(MATRIX[Words.HEDGED]) == {0}
 
 
 @pytest.mark.parametrize("turn", TURNS.values(), ids=TURNS)

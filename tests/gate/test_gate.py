@@ -13,16 +13,10 @@ from hypothesis import strategies as st
 from solvent.gate import FIXED, GateError, evaluate_claim, evaluate_text
 from solvent.gate.embedding import Unread
 from solvent.gate.gate import sentences
-from tests.gate.conftest import P10, SPANS, at
+from tests.gate.conftest import P10, SPANS
 
 CLAIM = np.eye(8)[0]
 CASES = [json.loads(line) for line in Path(__file__).with_name("cases.jsonl").read_text("utf-8").splitlines()]
-
-
-def test_a_given_gap_is_told_apart_from_the_measured():
-    result = evaluate_claim(at(0.1), SPANS, "adaptive", 0.5, 0.4559)
-    assert result["energy_gap"] == 0.5
-    assert any("measured here it is 0.1" in reason for reason in result["reasons"])
 
 
 @pytest.mark.parametrize(
@@ -40,26 +34,24 @@ def test_wrong_arguments_are_errors(arguments, said):
         evaluate_claim(CLAIM, SPANS, **arguments)
 
 
-@pytest.mark.parametrize(
-    ("claim", "spans", "gap"),
-    [
-        (CLAIM, [], None),
-        (CLAIM, np.eye(4), None),
-        (CLAIM * np.nan, SPANS, None),
-        (CLAIM * 2, SPANS, None),
-        ("text", SPANS, None),
-        (CLAIM, SPANS, float("nan")),
-        (CLAIM, SPANS, 7.0),
-    ],
-)
-def test_bad_data_is_rejected_with_its_reason(claim, spans, gap):
-    result = evaluate_claim(claim, spans, P10, energy_gap=gap)
-    assert result["verdict"] == "reject"
-    assert result["hallucination_energy"] == result["energy_gap"] == 1.0
+def assert_bad_data(result):
+    assert (result["verdict"], result["hallucination_energy"], result["energy_gap"]) == ("reject", 1.0, 1.0)
     assert result["reasons"][0].startswith("bad data")
 
 
-# -- the table of failure modes ------------------------------------------------------------------
+@pytest.mark.parametrize("claim", [CLAIM * np.nan, CLAIM * 2, "text"])
+def test_a_bad_claim_is_rejected_with_its_reason(claim):
+    assert_bad_data(evaluate_claim(claim, SPANS, P10))
+
+
+@pytest.mark.parametrize("spans", [[], np.eye(4)])
+def test_bad_spans_are_rejected_with_their_reason(spans):
+    assert_bad_data(evaluate_claim(CLAIM, spans, P10))
+
+
+@pytest.mark.parametrize("gap", [float("nan"), 7.0])
+def test_a_bad_gap_is_rejected_with_its_reason(gap):
+    assert_bad_data(evaluate_claim(CLAIM, SPANS, P10, energy_gap=gap))
 
 
 # -- texts ---------------------------------------------------------------------------------------
@@ -155,7 +147,10 @@ def test_any_text_has_a_verdict(words, claim, evidence):
 
 @pytest.mark.slow
 def test_claims_that_stand_in_long_articles_are_accepted(embedder, public_data):
-    """40 sentences of FEVEROUS's evidence, each in an article of 30 such sentences: docs/gate.md has the counts."""
+    """40 sentences of FEVEROUS's evidence, each in an article of 30 such sentences: docs/gate.md has the counts.
+
+    Of claims that stand in their evidence word for word a good gate accepts nearly all and rejects hardly any.
+    """
     rows = map(json.loads, (public_data / "feverous" / "norm.jsonl").read_text("utf-8").splitlines())
     known = list(dict.fromkeys(span for row in rows for span in row["evidence"] if 40 < len(span) < 300))
     rng, verdicts = np.random.default_rng(0), []
@@ -163,4 +158,5 @@ def test_claims_that_stand_in_long_articles_are_accepted(embedder, public_data):
         lines = [known[i] for i in rng.choice(len(known), 30, replace=False)]
         claim = lines[rng.integers(30)]
         verdicts.append(evaluate_text(claim, [" ".join(lines)], embedder, FIXED["standard"])["verdict"])
-    assert [verdicts.count(verdict) for verdict in ("accept", "review", "reject")] == [37, 2, 1]
+    assert verdicts.count("accept") >= 0.9 * len(verdicts)
+    assert verdicts.count("reject") <= 0.05 * len(verdicts)

@@ -7,13 +7,11 @@ import math
 import pytest
 from pydantic import ValidationError
 
-from solvent.files import append_records
 from solvent.gate.energy import GateError
 from solvent.gate.policy import (
     FIXED,
     Policy,
     apply_adaptive_policy_gap,
-    load_policies,
     policy_named,
     rounded,
     severest,
@@ -53,30 +51,20 @@ def test_the_most_severe_verdict_counts():
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"kind": "loose"},
-        {"label": "P 10"},
-        {"tau_accept": math.nan},
-        {"tau_review": 0.1},
-        {"domain": "any"},
-        {"top_k": 0},
-    ],
-    ids=str,
+    ("key", "value"),
+    [("kind", "loose"), ("label", "P 10"), ("tau_accept", math.nan), ("tau_review", 0.1), ("domain", "any")],
 )
-def test_a_policy_that_makes_no_sense_is_refused(wrong):
-    with pytest.raises(ValidationError):
-        Policy(**LEARNT | wrong)
+def test_a_policy_that_makes_no_sense_is_refused(key, value):
+    with pytest.raises(ValidationError, match=key):
+        Policy(**LEARNT | {key: value})
 
 
-def test_policies_are_kept_as_json_lines(tmp_path):
-    path = tmp_path / "policies.jsonl"
-    made = [Policy(**LEARNT, version=version, promise="none") for version in (1, 2)]
-    append_records(path, made)
-    known = load_policies(path)
-    assert list(known.values()) == made
-    assert policy_named("P10", known) == made[1]
-    assert policy_named("adaptive.P10.v1", known) == made[0]
+def test_a_policy_has_its_own_name_and_a_fixed_one_its_label():
+    policy = Policy(**LEARNT)
+    assert policy_named("adaptive.P10.v1", {policy.name: policy}) == policy
     assert policy_named("strict", {}) == FIXED["strict"]
+
+
+def test_an_unknown_policy_is_an_error_that_names_those_known():
     with pytest.raises(GateError, match="standard"):
-        policy_named("P20", known)
+        policy_named("P20", {})
