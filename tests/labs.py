@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,7 @@ from solvent.lab.verbs import Verb
 
 ABOVE = float(np.nextafter(2.0, 3.0))
 """The first debt above the default threshold."""
-PLATES = (Verb.SCREEN, Verb.DOSE_RESPONSE)
 HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
-REST = 0
 
 
 ASKED_FOR: dict[str, Any] = {
@@ -92,21 +89,11 @@ def study(
     classes = env.params.assay.potency_classes
     belief = [0.1 / (classes - 1)] * classes
     belief[named] = 0.9
-    measured = {"fit_class": named, "fit_strength": 3, "residual": residual}
-    put(
-        env,
-        compound,
-        plates=(screens, dose_responses),
-        experiments=screens + dose_responses,
-        licence=licence,
-        marginal=belief,
-        conditional=belief,
-        coupled=1,
-        named=named,
-        measured_class=named,
-        potency=named if right else (named + 3) % classes,
-        **(measured if screens + dose_responses else {}),
-    )
+    plates, truth = screens + dose_responses, named if right else (named + 3) % classes
+    put(env, compound, marginal=belief, conditional=belief, coupled=1, named=named, measured_class=named)
+    put(env, compound, plates=(screens, dose_responses), experiments=plates, licence=licence, potency=truth)
+    if plates:
+        put(env, compound, fit_class=named, fit_strength=3, residual=residual)
 
 
 def in_debt(bits: float, params: LabParams | None = None, **arguments: Any) -> EpistemicController:
@@ -164,57 +151,12 @@ def talk_all(labs: Any, rng: np.random.Generator) -> Any:
     return np.array([talk(labs.actions, mask, row, rng) for mask, row in zip(masks, known, strict=True)])
 
 
-def play(env: LabEnv, steps: int, seed: int = 0) -> Iterator[tuple[Any, int, Any, Any, Any]]:
-    """Talk over episodes.
-
-    Yields for each step the record before, the action, what ``step`` returned, the record after and the step record.
-    """
-    rng = np.random.default_rng(seed)
-    env.reset(seed=seed)
-    for _ in range(steps):
-        before = env.get_state()
-        action = talk(env.actions, env.action_masks(), before["experiments"], rng)
-        outcome = env.step(action)
-        yield before, action, outcome, env.get_state(), env.batch.steps[0].copy()
-        if outcome[2]:
-            env.reset()
-
-
-def replay(env: LabEnv, actions: Sequence[int], seed: int, mode: Any) -> Iterator[tuple[int, Any]]:
-    """Take the actions that a lab of a vector took in this reset mode; yield the place and the outcome of each step.
-
-    In the mode ``NextStep`` the action after an episode's end only resets, and yields nothing.
-    """
-    env.reset(seed=seed)
-    over = False
-    for t, action in enumerate(actions):
-        if over and getattr(mode, "value", mode) == "NextStep":
-            env.reset()
-            over = False
-            continue
-        if over:
-            env.reset()
-        outcome = env.step(action)
-        over = outcome[2]
-        yield t, outcome
-
-
 # -- what a lab shows and writes -----------------------------------------------------------------
 
 
 def shown(env: Any) -> dict[str, float]:
     """Return the observation by the names of its elements."""
     return dict(zip(env.observation_fields, env.batch.observations[0].tolist(), strict=True))
-
-
-def changed_fields(before: Any, after: Any) -> set[str]:
-    """Return the names of the fields in which two records differ."""
-    return {name for name in before.dtype.names if not np.array_equal(before[name], after[name])}
-
-
-def by_verb(values: dict[Verb, int], otherwise: int = 0) -> list[int]:
-    """Return a row of the record from a mapping of verbs."""
-    return [values.get(verb, otherwise) for verb in Verb]
 
 
 def lines(path: Path) -> list[Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import random
 import time
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -16,7 +17,7 @@ from solvent.files import DEEPEST, strict_json
 from solvent.gate.policy import FIXED
 from solvent_experiments.text import visible
 from tests.commands import call
-from tests.labs import ASKED_FOR
+from tests.labs import ASKED_FOR, lines
 
 PATIENCE = 20.0
 """Seconds for a file; most take a hundredth of one."""
@@ -39,12 +40,8 @@ CLAIMS = [
     {"claim": "Cats sleep.", "evidence": ["A lot.", "They purr."], "label": "SUPPORTS", "page": "Cats"},
     {"claim": "Dogs fly.", "evidence": "Dogs run.", "label": "REFUTES", "id": 7},
 ]
-TRIGGER = {
-    "pattern": "only Grep, then a strong negative",
-    "by": "J. Doe",
-    "reason": "seen",
-    "time": "2026-11-01T12:00:00Z",
-}
+ABSENT_AFTER_GREP = "only Grep, then a strong negative"
+TRIGGER = {"pattern": ABSENT_AFTER_GREP, "by": "J. Doe", "reason": "seen", "time": "2026-11-01T12:00:00Z"}
 PROPOSAL = {**ASKED_FOR, "memory_refs": None, "design_id": "seed-1-episode-0"}
 DISCOMFORT = {
     "heartbeat_number": 3,
@@ -73,44 +70,45 @@ RAW = {
 }
 """What no value that Python writes becomes, by a text that stands for it."""
 VALUES = (None, True, -1, 2**63, 1.5, "", "\x1b[2J\u202e", "a" * 5000, [], {}, [None], {"": {}}, *RAW)
+ODD_KEYS = ("x", "\x1b[2J", "a" * 5000)
 PIECES = (b"", b"\0", b"\xff", b"\x1b[2J", b"\n", b"{", b"]", b'"', b",", b"\\", b"\xef\xbb\xbf", b"NaN")
 
 
-def places(value: Any) -> list[tuple[Any, Any]]:
-    """Every container in a JSON value, with each of its keys."""
-    keys: Iterable[Any] = (
-        value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    )
+def lines_of(rows):
+    """Return rows as a file of JSON lines."""
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def places(value):
+    """Return every container in a JSON value, with each of its keys."""
+    keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     return [place for key in keys for place in ((value, key), *places(value[key]))]
 
 
-@st.composite
-def damaged(draw: st.DrawFn, rows: list[Any]) -> bytes:
-    """A file of JSON lines with other values, without keys, cut off, or with bytes where none belong."""
-    lines = []
-    for row in draw(st.lists(st.sampled_from(rows), min_size=1, max_size=3)):
-        changed = json.loads(json.dumps(row))
-        for _ in range(draw(st.integers(0, 2))):
-            if not (found := places(changed)):
-                break
-            container, key = found[draw(st.integers(0, len(found) - 1))]
-            value = draw(st.sampled_from(VALUES))
-            if isinstance(container, dict) and draw(st.integers(0, 3)) == 0:
-                del container[key]
-            elif isinstance(container, dict) and draw(st.integers(0, 4)) == 0:
-                container[draw(st.sampled_from(("x", "\x1b[2J", "a" * 5000)))] = value
-            else:
-                container[key] = json.loads(json.dumps(value))
-        line = json.dumps(changed)
-        for mark, raw in RAW.items():
-            line = line.replace(f'"{mark}"', raw)
-        text = line.encode("utf-8")
-        if draw(st.integers(0, 2)) == 0:
-            start = draw(st.integers(0, len(text)))
-            end = min(len(text), start + draw(st.integers(0, 20)))
-            text = text[:start] + draw(st.sampled_from(PIECES)) + text[end:]
-        lines.append(text)
-    return b"\n".join(lines) + draw(st.sampled_from((b"\n", b"")))
+def with_other_values(row, chance):
+    """Return a row as JSON in which a key is left out or added, or has another value."""
+    row = copy.deepcopy(row)
+    container, key = chance.choice(places(row))
+    if isinstance(container, dict):
+        key = chance.choice([key, key, key, *ODD_KEYS])
+    container[key] = chance.choice(VALUES)
+    if isinstance(container, dict) and chance.random() < 0.25:
+        del container[key]
+    text = json.dumps(row)
+    for mark, raw in RAW.items():
+        text = text.replace(f'"{mark}"', raw)
+    return text.encode()
+
+
+def damaged(rows, chance):
+    """Return a file of JSON lines with other values, cut off, or with bytes where none belong."""
+    content = b"\n".join(
+        with_other_values(row, chance) for row in chance.choices(rows, k=chance.randint(1, 3))
+    )
+    if chance.random() < 0.5:
+        start = chance.randrange(len(content))
+        content = content[:start] + chance.choice(PIECES) + content[start + chance.randrange(20) :]
+    return content
 
 
 class Reader(NamedTuple):
@@ -139,83 +137,54 @@ READERS = {
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+def rows(tmp_path_factory):
     """Lines that each command can read."""
     folder = tmp_path_factory.mktemp("good")
     responses, scores = folder / "responses", folder / "scores"
-    responses.write_text("".join(json.dumps(line) + "\n" for line in RESPONSES), encoding="utf-8")
+    responses.write_text(lines_of(RESPONSES), encoding="utf-8")
     call("adequacy", "score", responses, "--out", scores).succeeded()
     call("adequacy", "drift", "--scores", scores, "--window", 1, "--threshold", 0).succeeded()
     ranks = ("--severity", 9, "--occurrence", 5, "--detectability", 5)
     about = ("--description", "wrong", "--by", "J. Doe", "--scores", scores)
     call("adequacy", "incident", responses, "--id", "a", *ranks, *about).succeeded()
-    scored, drifts, incidents, learned = (
-        [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
-        for name in ("scores", "drifts.jsonl", "incidents.jsonl", "corrections.jsonl")
-    )
-    return {
-        "responses": RESPONSES,
-        "scores": scored,
-        "scored": scored,
-        "incidents": incidents,
-        "triggers": [TRIGGER],
-        "drifts": drifts,
-        "learned": learned,
-        "claims": CLAIMS,
-        "policies": [FIXED["strict"].model_dump()],
-        "proposals": [PROPOSAL],
-        "discomfort": [DISCOMFORT],
-    }
+    written = {"scores": "scores", "scored": "scores", "learned": "corrections.jsonl"}
+    written |= {name: f"{name}.jsonl" for name in ("drifts", "incidents")}
+    good = {"responses": RESPONSES, "triggers": [TRIGGER], "claims": CLAIMS, "proposals": [PROPOSAL]}
+    good |= {"policies": [FIXED["strict"].model_dump()], "discomfort": [DISCOMFORT]}
+    return good | {name: lines(folder / file) for name, file in written.items()}
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: dict[str, list[Any]]) -> Path:
+def here(tmp_path, monkeypatch, rows):
     monkeypatch.chdir(tmp_path)
     for name in ("responses", "scores"):
-        text = "".join(json.dumps(row) + "\n" for row in rows[name])
-        (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
-    return tmp_path
+        (tmp_path / f"{name}.jsonl").write_text(lines_of(rows[name]), encoding="utf-8")
 
 
-def fault_of(reader: Reader, content: bytes) -> str:
-    """What is wrong with how a command takes a file; empty if nothing is."""
+def assert_read_or_refused(reader, content):
+    """Assert that a command ends as it may, in time, and prints nothing that moves the cursor."""
     Path(reader.file).write_bytes(content)
     Path("out.jsonl").unlink(missing_ok=True)
     begun = time.monotonic()
     ended = call(*reader.line)
-    try:
-        if ended.code not in reader.ends:
-            ended.refused()
-        assert visible(ended.out + ended.err, "\n") == ended.out + ended.err, ended
-        assert time.monotonic() - begun < PATIENCE
-    except AssertionError as error:
-        return f"{str(error)[:400]!a} of {content[:1000]!a}"
-    return ""
-
-
-def attack(files: st.SearchStrategy[bytes], fault: Callable[[bytes], str], most: int) -> None:
-    """Try ``most`` files, each of which may do nothing wrong."""
-    tried: list[str] = []
-
-    @settings(
-        max_examples=most, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck)
-    )
-    @given(files)
-    def one(content: bytes) -> None:
-        tried.append(fault(content))
-
-    one()
-    faults = [fault for fault in tried if fault]
-    assert not faults, "\n".join(faults[:5])
+    if ended.code not in reader.ends:
+        ended.refused()
+    assert visible(ended.out + ended.err, "\n") == ended.out + ended.err, ended
+    assert time.monotonic() - begun < PATIENCE
 
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("name", READERS)
-def test_a_file_is_read_or_refused_in_a_line(name: str, rows: dict[str, list[Any]]) -> None:
-    reader = READERS[name]
-    whole = "".join(json.dumps(row) + "\n" for row in rows[name]).encode()
-    assert not fault_of(reader, whole)
-    attack(damaged(rows[name]), lambda content: fault_of(reader, content), 10)
+def test_a_file_is_read(name, rows):
+    assert_read_or_refused(READERS[name], lines_of(rows[name]).encode())
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("name", READERS)
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=10, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck))
+def test_a_damaged_file_is_read_or_refused_in_a_line(name, rows, seed):
+    assert_read_or_refused(READERS[name], damaged(rows[name], random.Random(seed)))
 
 
 @pytest.mark.parametrize(
@@ -229,8 +198,11 @@ def test_a_file_is_read_or_refused_in_a_line(name: str, rows: dict[str, list[Any
         ("", "Expecting value"),
     ],
 )
-def test_json_is_strict(text: str | bytes, said: str) -> None:
+def test_json_is_strict(text, said):
     with pytest.raises(ValueError, match=said):
         strict_json(text)
+
+
+def test_json_may_be_as_deep_as_allowed():
     whole = "[" * DEEPEST + "]" * DEEPEST
     assert strict_json("\ufeff".encode() + whole.encode()) == json.loads(whole)
