@@ -26,12 +26,9 @@ TABLES = tables_for(LabParams())
 # Wells are the document's; how many readouts they make, and which doses a screen has, is tuned.
 PLATES = LabParams().plates
 CONTROLS = {
-    verb: (plate.readouts, plate.replicates)
-    for verb, plate in (
-        (Verb.DMSO, PLATES.dmso),
-        (Verb.BASELINE, PLATES.baseline),
-        (Verb.CALIBRATION, PLATES.calibration),
-    )
+    Verb.DMSO: PLATES.dmso,
+    Verb.BASELINE: PLATES.baseline,
+    Verb.CALIBRATION: PLATES.calibration,
 }
 DOSED = {
     Verb.SCREEN: (PLATES.screen.doses, 4),
@@ -94,9 +91,8 @@ def simulated_readouts(rng, gain, plate_sd, true_viability, replicates, n):
 @pytest.mark.parametrize("verb", CONTROLS)
 def test_control_tables_against_a_simulation_of_every_well(verb):
     rng = np.random.default_rng(11)
-    _, replicates = CONTROLS[verb]
     for state, (gain, plate_sd) in enumerate(instrument_grid(ASSAY)):
-        bins = simulated_readouts(rng, gain, plate_sd, 1.0, replicates, 20_000)
+        bins = simulated_readouts(rng, gain, plate_sd, 1.0, CONTROLS[verb].replicates, 20_000)
         assert_frequencies(np.bincount(bins, minlength=12), TABLES.control_likelihood[verb][:, state])
 
 
