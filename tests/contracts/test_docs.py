@@ -64,10 +64,9 @@ KNOWN = options(typer.main.get_command(app))
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
 def test_every_command_of_a_page_is_a_command_with_these_options(page):
-    lines = re.findall(
-        r"^(?:\$ )?solvent +(.+)$|`solvent ([^`]+)`", page.read_text(encoding="utf-8"), re.MULTILINE
-    )
-    for line in ("".join(found) for found in lines):
+    text = page.read_text(encoding="utf-8")
+    for of_block, of_sentence in re.findall(r"^(?:\$ )?solvent +(.+)$|`solvent ([^`]+)`", text, re.MULTILINE):
+        line = of_block or of_sentence
         words = line.split()
         if words[0].isupper():
             continue  # a placeholder
@@ -132,10 +131,11 @@ def rows(text, heading):
 
 def test_the_categories_and_multipliers_of_energy_are_the_codes():
     params, text = EnergyParams(), text_of("energy")
-    assert {row[0].strip("`"): tuple(row[1:3]) for row in rows(text, "category")} == {
-        name: (f"{plain(line.low)} to {plain(line.high)}", "" if line.floor is None else plain(line.floor))
-        for name, line in CATEGORIES.items()
-    }
+    for (name, prices, floor, *_), (category, line) in zip(
+        rows(text, "category"), CATEGORIES.items(), strict=True
+    ):
+        assert (name, prices) == (f"`{category}`", f"{plain(line.low)} to {plain(line.high)}")
+        assert floor == ("" if line.floor is None else plain(line.floor))
     multipliers = [params.first_use, params.error_rate, params.late_social, params.similar]
     assert [row[1] for row in rows(text, "context")] == [plain(multiplier) for multiplier in multipliers]
 
@@ -154,11 +154,8 @@ def test_the_table_of_levels_is_their_spaces_and_clock():
         assert ENVIRONMENTS[env_id.strip("`")] == {"preset": level.strip("`")}
         env = LabEnv(preset=level.strip("`"))
         spaces = [len(env.actions), len(env.observation_fields)]
-        assert [int(number) for number in numbers] == [
-            *spaces,
-            env.params.budget.heartbeats,
-            env.params.slots,
-        ]
+        clock = [env.params.budget.heartbeats, env.params.slots]
+        assert [int(number) for number in numbers] == [*spaces, *clock]
 
 
 def test_the_matrix_of_adequacy_is_the_lexicons():
