@@ -24,18 +24,11 @@ def test_an_event_of_ones_own_is_read_as_it_was_appended(tmp_path):
     assert read_refusals_jsonl(tmp_path / "log.jsonl") == [event]
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"cycle": "first"}, "cycle: got 'first'; allowed: a valid integer"),
-        ({"debt_bits": None}, "debt_bits: got None; allowed: a valid number"),
-        ({"said": 1}, "said: unknown key"),
-    ],
-)
-def test_a_line_with_other_values_is_no_event(tmp_path, change, said):
-    line = dataclasses.asdict(RefusalEvent(*VALUES)) | change
+@pytest.mark.parametrize(("key", "value"), [("cycle", "first"), ("debt_bits", None), ("said", 1)])
+def test_a_line_with_another_value_is_no_event(tmp_path, key, value):
+    line = dataclasses.asdict(RefusalEvent(*VALUES)) | {key: value}
     (tmp_path / "log.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match=f"line 1: {said}"):
+    with pytest.raises(InputError, match=f"line 1: {key}: "):
         read_refusals_jsonl(tmp_path / "log.jsonl")
 
 

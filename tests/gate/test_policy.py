@@ -32,15 +32,12 @@ def test_a_negative_threshold_has_a_band():
     assert policy.decide(-0.08) == "review"
 
 
-def test_values_equal_to_six_decimals_are_equal():
-    assert apply_adaptive_policy_gap(0.40000049, 0.4) == "accept"
-    assert apply_adaptive_policy_gap(0.4000006, 0.4) == "review"
+def test_minus_zero_is_zero():
     assert str(rounded(-1e-9)) == "0.0"
 
 
 def test_each_fixed_policy_accepts_what_the_stricter_reviews():
     strict, standard, editorial = (FIXED[name] for name in ("strict", "standard", "editorial"))
-    assert strict.tau_accept == 0.30  # the source's
     assert strict.tau_review < standard.tau_accept + 1e-9 < standard.tau_review == editorial.tau_accept
 
 

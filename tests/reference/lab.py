@@ -273,7 +273,7 @@ class ReferenceLab:
     def begin_project(self, potency: list[int]) -> None:
         """Start a new project: new compounds and wells. Debt and what waits for its replication stay."""
         fresh = ReferenceLab(self.params, {"potency": np.array(potency)})
-        for name in (
+        of_compounds = (
             "potency",
             "joint",
             "marginal",
@@ -281,9 +281,9 @@ class ReferenceLab:
             "plates",
             "published",
             "licence",
-            "wells",
             "read_earlier",
-        ):
+        )
+        for name in (*of_compounds, "wells"):
             setattr(self, name, getattr(fresh, name))
 
     def project_follows(self) -> bool:
