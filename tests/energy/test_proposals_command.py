@@ -70,9 +70,3 @@ def test_deferrals_are_logged_once_and_two_lines_may_be_equal(solvent, tmp_path)
     path.write_text((json.dumps(row | {"deferral_reason": "hoarding"}) + "\n") * 2)
     assert "logged 2, skipped 0" in solvent("log", path)
     assert "logged 0, skipped 2" in solvent("log", path)
-
-
-@pytest.mark.parametrize("arguments", [("list",), ("file", "missing.jsonl"), ("list", "--status", "new")])
-def test_what_is_refused_makes_no_store(solvent, tmp_path, arguments):
-    solvent(*arguments, refused=True)
-    assert not (tmp_path / "costs.db").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import itertools
 import json
 import shlex
@@ -11,7 +12,6 @@ import socket
 import subprocess
 import sys
 import threading
-import zlib
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -22,6 +22,7 @@ pytest.importorskip("sqlalchemy", reason="the extra `store` is not installed")
 
 from solvent.energy.store import CostStore
 from solvent_experiments.console import one_line
+from solvent_experiments.instruments import relay
 from solvent_experiments.instruments.tool_servers import ServerError, list_tools
 from tests.commands import call, launching, wait_until
 
@@ -162,8 +163,7 @@ class _Page(BaseHTTPRequestHandler):
 
     def parts(self):
         if self.path == "/packed":
-            packer = zlib.compressobj(wbits=31)
-            return [*(packer.compress(bytes(2**20)) for _ in range(512)), packer.flush()]
+            return [gzip.compress(bytes(2**29), compresslevel=1)]
         if self.path == "/events":
             return itertools.repeat(b"event: ping\ndata: " + b"x" * 60_000 + b"\n\n")
         return [b"<h1>It works!</h1>"]
@@ -225,3 +225,24 @@ def test_one_fails_and_the_others_are_shown_and_stored(tmp_path):
     assert (row["name"], row["energy_cost_category"]) == ("get_time", "read")
     with CostStore(place, create=False) as store:
         assert [row.target_name for row in store.prices()] == ["get_time"]
+
+
+# -- the relay between a command and its reader -----------------------------------------------------
+
+ECHO = "import sys; sys.stdout.write(sys.stdin.read() * 2)"
+ENDLESS = "import sys\nwhile True: sys.stdout.write('x' * 1000)"
+
+
+def passed_on(limit, program, typed=""):
+    """Return what the relay passes on of a Python program's output."""
+    command = [sys.executable, "-I", relay.__file__, str(limit), sys.executable, "-c", program]
+    return subprocess.run(command, input=typed, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_the_relay_passes_on_input_and_output():
+    assert passed_on(8, ECHO, "ab\n ") == "ab\n ab\n "
+
+
+@pytest.mark.parametrize(("limit", "program", "passed"), [(7, ECHO, "\n"), (100_000, ENDLESS, "x\n")])
+def test_the_relay_ends_a_longer_output_with_a_line_of_its_own(limit, program, passed):
+    assert passed_on(limit, program, "ab\n ").endswith(f"{passed}{relay.OVER}\n")

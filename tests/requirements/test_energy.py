@@ -13,9 +13,8 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from starlette.testclient import TestClient
 
 from solvent import preset
-from solvent.energy import CATEGORIES, EnergyMeter, energy_for_action, energy_for_tool, explain
+from solvent.energy import CATEGORIES, EnergyMeter, energy_for_tool, explain
 from solvent.energy.rules import Discomfort, Proposal, ProposalError
-from solvent.energy.store import CostStore
 from solvent.energy.tables import CostDiscomfort, EnergyCostProposal, McpTool
 from solvent.lab.mechanisms.energy import DIMENSIONS, EnergyParams, base_cost, energy_rules, multiplier
 from solvent.lab.mechanisms.proposals import CHANGE_HEARTBEATS, FELT_VERBS, suggested_range
@@ -32,14 +31,6 @@ from tests.requirements.rows import not_built, row
 INTENTS = ("cognition", "exploration", "maintenance", "social", "meta")
 READ_ONLY = {"readOnlyHint": True, "openWorldHint": False}
 AT_HOME = {"destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-
-
-@pytest.fixture
-def store(tmp_path):
-    with CostStore(tmp_path / "costs.db") as opened:
-        opened.register_verbs()
-        opened.enter("action", energy_for_action("reach_out_user", cost=5.0, category="send_private"))
-        yield opened
 
 
 def meter_at(hour=12, *, first_use=1.0, **actions):
