@@ -34,9 +34,6 @@ ASKED_FOR: dict[str, Any] = {
 """A proposal as a lab's ledger has it."""
 
 
-# -- a situation ---------------------------------------------------------------------------------
-
-
 WITHOUT_INTEREST = LabParams.from_mapping({"debt": {"interest": 0.0}})
 
 
@@ -104,9 +101,6 @@ def in_debt(bits: float, params: LabParams | None = None, **arguments: Any) -> E
     return controller
 
 
-# -- an action -----------------------------------------------------------------------------------
-
-
 def find(env: Any, verb: int, compound: int = 0, **wanted: float) -> int:
     """Return the first action of these columns: ``find(env, Verb.SCREEN, 0, claim=0.5)``."""
     actions = env.unwrapped.actions
@@ -149,9 +143,6 @@ def talk_all(labs: Any, rng: np.random.Generator) -> Any:
     """Return an action of ``talk`` for each lab of a vector."""
     known, masks = labs.get_state()["experiments"], labs.action_masks()
     return np.array([talk(labs.actions, mask, row, rng) for mask, row in zip(masks, known, strict=True)])
-
-
-# -- what a lab shows and writes -----------------------------------------------------------------
 
 
 def shown(env: Any) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""One call logs a refusal of a loop of one's own, with flags that explain it."""
+"""The log of refusals: of a lab, of a loop of one's own, and of ``solvent debt run``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from solvent import read_refusals_jsonl
 from solvent.debt import RefusalEvent, append_refusals_jsonl, log_refusal
 from solvent.files import InputError
 from solvent.lab.verbs import Verb
+from tests.commands import call
 from tests.labs import in_debt, open_lab, put, take
 
 VALUES = (
@@ -97,3 +98,17 @@ def test_a_torn_line_is_named_and_takes_no_other_with_it(tmp_path, refused):
         read_refusals_jsonl(path)
     path.write_bytes(path.read_bytes().replace(b"\n" + torn + b"\n", b"\n"))
     assert len(read_refusals_jsonl(path)) == 2
+
+
+@pytest.mark.parametrize(("option", "value"), [("--agent", "honset"), ("--log", "none/log.jsonl")])
+def test_bad_input_is_one_line_and_writes_nothing(tmp_path, monkeypatch, option, value):
+    monkeypatch.chdir(tmp_path)
+    call("debt", "run", option, value).refused(value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_no_log_stays_as_it_is(tmp_path):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("hello\n", encoding="utf-8")
+    call("debt", "run", "--log", notes).refused("notes.txt, line 1")
+    assert notes.read_text(encoding="utf-8") == "hello\n"

@@ -227,8 +227,6 @@ def test_one_fails_and_the_others_are_shown_and_stored(tmp_path):
         assert [row.target_name for row in store.prices()] == ["get_time"]
 
 
-# -- the relay between a command and its reader -----------------------------------------------------
-
 ECHO = "import sys; sys.stdout.write(sys.stdin.read() * 2)"
 ENDLESS = "import sys\nwhile True: sys.stdout.write('x' * 1000)"
 

@@ -54,9 +54,6 @@ def test_a_bad_gap_is_rejected_with_its_reason(gap):
     assert_bad_data(evaluate_claim(CLAIM, SPANS, P10, energy_gap=gap))
 
 
-# -- texts ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_case_is_judged(embedder, case):
     result = evaluate_text(case["claim"], case["evidence"], embedder, FIXED["standard"])

@@ -91,9 +91,6 @@ def test_reviews_of_two_policies_teach_nothing():
         learn(rows, decided(rows), 0.05)
 
 
-# -- drift ---------------------------------------------------------------------------------------
-
-
 def test_false_alarms_stay_within_the_level():
     rng, alarms = np.random.default_rng(1), 0
     for _ in range(60):

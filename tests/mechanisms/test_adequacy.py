@@ -21,9 +21,6 @@ MATRIX = np.array([[1, 0, 0, 0], [2, 1, 0, 0], [3, 2, 1, 0], [3, 3, 2, 1]])
 EVIDENCE_OF = (0, 1, 2, 2, 3)  # none, one, two, three, four looks
 
 
-# -- the verdict of a score ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("review_from", "reject_from", "verdicts"),
     [
@@ -36,9 +33,6 @@ EVIDENCE_OF = (0, 1, 2, 2, 3)  # none, one, two, three, four looks
 def test_thresholds_are_where_they_are_said_to_be(review_from, reject_from, verdicts):
     """Equal ones leave no review between; 4 is above all scores, so it never happens."""
     assert [words_verdict(score, review_from, reject_from) for score in range(4)] == verdicts
-
-
-# -- rules and their scores ----------------------------------------------------------------------
 
 
 def test_the_score_of_every_rule():

@@ -51,9 +51,6 @@ def assert_frequencies(counts, probabilities):
     assert g < chi2.isf(1e-6, max(1, len(counts) - 1)), (counts, expected)
 
 
-# -- the curve -----------------------------------------------------------------------------------
-
-
 def test_potencies_are_a_half_log_grid_from_10_nanomolar_to_10_micromolar():
     grid = ec50_grid(ASSAY)
     assert grid[0] == math.inf
@@ -75,9 +72,6 @@ def test_the_hill_slope_by_hand():
     assert viability(ASSAY, [1.0])[0, 0] == 1.0
     assert viability(ASSAY, [1e-8])[0, 1] == pytest.approx((1 + 0.05) / 2)
     assert viability(ASSAY, [1e-7])[0, 1] == pytest.approx(0.05 + 0.95 / (1 + 10**1.2))
-
-
-# -- the tables ----------------------------------------------------------------------------------
 
 
 def simulated_readouts(rng, gain, plate_sd, true_viability, replicates, n):
@@ -117,9 +111,6 @@ def test_probabilities_far_in_either_tail_are_not_lost():
     assert 0 < p[0, 5] < 1e-100  # 0.35 above, at a standard deviation of 0.01
     assert 0 < p[1, 6] < 1e-100
     assert p[0, 5] == pytest.approx(p[1, 6], rel=1e-6)  # mirror images
-
-
-# -- draws ---------------------------------------------------------------------------------------
 
 
 def test_a_uniform_falls_into_the_bin_whose_interval_holds_it():

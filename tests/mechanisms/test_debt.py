@@ -47,17 +47,11 @@ def flags(rule_set, debt, base, left, calibration=False):
     return tuple(bool(flag) for flag in should_refuse(rule_set, debt, base, left, calibration)[2:])
 
 
-# -- worked numbers ----------------------------------------------------------------------------
-
-
 def test_binary_fractions_charge_no_well():
     # 100 * (1 + 0.15 * 1.6) is 124.00000000000001 in binary: 124 wells are charged, not 125.
     assert wells_charged(100 * multiplier(DEFAULT, 1.60, 100)) == 124
     assert [wells_charged(cost) for cost in (0.0, 124.0, 124.0 + 1e-12, 124.01)] == [0, 124, 124, 125]
     assert wells_charged(1e300) > PLENTY
-
-
-# -- claims, licence, repayment, interest ----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -109,9 +103,6 @@ def test_a_cap_follows_the_threshold_through_every_change():
         DebtParams(interest_cap=4.0).replace(threshold=8.0)
 
 
-# -- refusals, at and around each boundary -------------------------------------------------------
-
-
 @pytest.mark.parametrize("rule_set", RULES.values(), ids=RULES)
 def test_two_bits_are_allowed_and_no_more(rule_set):
     for base in (0, 8, 48):  # publishing (no wells) is no calibration
@@ -135,9 +126,6 @@ def test_tracked_debt_changes_nothing():
         assert multiplier(free, debt, 48) == 1.0
         assert should_refuse(free, debt, 48, 48, False)[:2] == (NOT_REFUSED, 48.0)
         assert reason(free, debt, 48, 47) == BUDGET_EXCEEDED  # wells that aren't there, debt or no debt
-
-
-# -- in the lab ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -177,8 +165,6 @@ def test_the_document_has_no_bankruptcy_and_no_debt_of_findings():
     env.step(find(env, Verb.REST))
     assert env.get_state()["end_reason"] == EndReason.EXHAUSTED
 
-
-# -- properties ----------------------------------------------------------------------------------
 
 bits = st.floats(0.0, 50.0, allow_nan=False)
 rule_sets = st.sampled_from(sorted(RULES))

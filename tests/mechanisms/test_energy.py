@@ -28,15 +28,10 @@ COSTS = {"rest": 0, "reflect": 2, "propose": 0, "dmso": 1, "baseline": 2, "calib
 COSTS |= {"screen": 4, "dose_response": 6, "publish_public": 7}
 """World, section 2."""
 
-# -- base costs ----------------------------------------------------------------------------------
-
 
 def test_the_base_costs_of_the_world_follow_from_the_ratings():
     energy = preset("energy").energy
     assert {verb: energy.base_cost(verb) for verb in COSTS} == COSTS
-
-
-# -- multipliers ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -61,9 +56,6 @@ def test_the_effective_cost_is_whole_thousandths_and_halves_go_up():
     assert type(effective_cost(1001, 1.5)) is int
 
 
-# -- regeneration --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("energy", "income", "left", "lost"),
     [
@@ -80,9 +72,6 @@ def test_what_a_heartbeat_brings_is_carried_over_up_to_the_cap(energy, income, l
 def test_leakage_by_hand():
     assert [leakage(energy, 0.1) for energy in (0, 9, 10_005)] == [0, 0, 1_000]
     assert leakage(20_000, 0.0) == 0
-
-
-# -- hours ---------------------------------------------------------------------------------------
 
 
 def test_the_day_starts_at_six_and_has_24_hours():
@@ -102,9 +91,6 @@ def test_the_day_starts_at_six_and_has_24_hours():
 )
 def test_hours_begin_inclusively_and_end_exclusively_over_midnight_where_they_must(begins, ends, inside):
     assert {hour for hour in range(24) if within_hours(hour, begins, ends)} == inside
-
-
-# -- the record of uses --------------------------------------------------------------------------
 
 
 @given(st.lists(st.booleans(), max_size=12))

@@ -52,9 +52,6 @@ def outside(claim, spans, cut=1e-6):
     return float(residual @ residual)
 
 
-# -- the span ------------------------------------------------------------------------------------
-
-
 @EXAMPLES
 @given(seeds, st.integers(1, 13), st.integers(13, 40))
 def test_what_is_left_is_the_diagonal_of_qr_squared(seed, n, d):
@@ -101,9 +98,6 @@ def test_a_claim_by_hand():
     assert left[2] == pytest.approx(0.75, abs=1e-15)
 
 
-# -- millionths and verdicts ---------------------------------------------------------------------
-
-
 def test_energies_are_whole_millionths():
     energies = (-1e-9, 4.9e-7, 5.1e-7, 0.0672304999, 0.0672305001, 0.9999994, 0.9999996, 1.0 + 1e-9)
     millionths = [0, 0, 1, 67_230, 67_231, 999_999, MILLION, MILLION]
@@ -128,9 +122,6 @@ def test_a_larger_gap_and_a_stricter_policy_are_never_milder(gap, more, accept, 
     assert verdict_on(gap + more, accept, accept + band) >= verdict
     assert verdict_on(gap, accept - more, accept + band - more) >= verdict
     assert verdict in (ACCEPT, REVIEW, REJECT)
-
-
-# -- fits and rows -------------------------------------------------------------------------------
 
 
 def below(limit):

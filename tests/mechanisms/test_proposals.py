@@ -21,9 +21,6 @@ def review(price, fair, paid, heartbeats, floor=0, step_limit=4_000):
     return reviewed_price(price, suggested_range(price, floor), guess, floor, step_limit)
 
 
-# -- deferrals -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("energy", "reason"), [(20_000, "hoarding"), (19_999, "")])
 def test_a_rest_at_the_cap_hoards(energy, reason):
     """Nothing was measured: of all that may run, a dose response is expected to tell most."""
@@ -58,9 +55,6 @@ def test_a_rest_counts_those_before_it():
     assert [take(env, Verb.REST)[1]["similar_deferrals"] for _ in range(3)] == [0, 1, 2]
 
 
-# -- the argument --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("price", "floor", "low", "high"),
     [
@@ -93,9 +87,6 @@ def test_a_proposal_takes_a_range_above_the_floor_and_below_the_price(price, fil
     info, step = argue(energy_lab(), Verb.PUBLISH_PUBLIC, price=price)
     assert info["obstacle"] == ("" if files else "no_evidence")
     assert (step["proposed_low"] < step["proposed_high"] < price) == files
-
-
-# -- the reviewer --------------------------------------------------------------------------------
 
 
 def test_the_estimate_by_hand():
