@@ -19,18 +19,11 @@ HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
 
 
 ASKED_FOR: dict[str, Any] = {
-    "target_type": "action",
-    "target_name": "screen",
-    "current_cost": 4.0,
-    "suggested_min": 2.4,
-    "suggested_max": 3.2,
-    "direction": "decrease",
-    "rationale": "deferred in 5 heartbeats",
-    "confidence": 0.71,
-    "evidence": [{"source": "heartbeat_3", "summary": "2.1 energy, 4 needed"}],
-    "heartbeat_refs": [3, 5],
+    "target_type": "action", "target_name": "screen", "current_cost": 4.0, "suggested_min": 2.4, "suggested_max": 3.2,
+    "direction": "decrease", "rationale": "deferred in 5 heartbeats", "confidence": 0.71,
+    "evidence": [{"source": "heartbeat_3", "summary": "2.1 energy, 4 needed"}], "heartbeat_refs": [3, 5],
     "status": "pending",
-}
+}  # fmt: skip
 """A proposal as a lab's ledger has it."""
 
 

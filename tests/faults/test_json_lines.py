@@ -44,16 +44,10 @@ ABSENT_AFTER_GREP = "only Grep, then a strong negative"
 TRIGGER = {"pattern": ABSENT_AFTER_GREP, "by": "J. Doe", "reason": "seen", "time": "2026-11-01T12:00:00Z"}
 PROPOSAL = {**ASKED_FOR, "memory_refs": None, "design_id": "seed-1-episode-0"}
 DISCOMFORT = {
-    "heartbeat_number": 3,
-    "action_considered": "screen",
-    "estimated_value": 0.6,
-    "energy_cost": 4.0,
-    "energy_available": 2.1,
-    "deferral_reason": "insufficient_energy",
-    "similar_deferrals_recent": 1,
-    "created_at": "2025-01-01T09:00:00.000Z",
-    "design_id": "seed-1-episode-0",
-}
+    "heartbeat_number": 3, "action_considered": "screen", "estimated_value": 0.6, "energy_cost": 4.0,
+    "energy_available": 2.1, "deferral_reason": "insufficient_energy", "similar_deferrals_recent": 1,
+    "created_at": "2025-01-01T09:00:00.000Z", "design_id": "seed-1-episode-0",
+}  # fmt: skip
 
 
 RAW = {

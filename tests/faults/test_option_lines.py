@@ -22,19 +22,10 @@ VALUES = (
     *("none.yaml", "folder", "bytes", "pipe", "text", "object", "/dev/zero", "/proc/self/mem"),
     *("http://[", "ftp://x", "sqlite:///folder", "postgresql://", "Solvent/None-v0", "ppo:x", '{"a": NaN}'),
 )
-FATAL = {
-    "play": "--env",
-    "solve": "--env",
-    "explain": "--env",
-    "serve": "--env",
-    "debt run": "--agent",
-    "adequacy patterns": "--scores",
-    "adequacy drift": "--scores",
-    "proposals list": "--store",
-    "proposals register": "--category",
-    "proposals prices": "--store",
-    "desk": "--store",
-}
+FATAL = dict.fromkeys(("play", "solve", "explain", "serve"), "--env")
+FATAL |= dict.fromkeys(("proposals list", "proposals prices", "desk"), "--store")
+FATAL |= dict.fromkeys(("adequacy patterns", "adequacy drift"), "--scores")
+FATAL |= {"debt run": "--agent", "proposals register": "--category"}
 """Commands that would do something without arguments, and the option that always has a value here."""
 UNKNOWN = {"envs", "study list"}
 """Commands that have no options: they get one that doesn't exist."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -58,16 +56,6 @@ def test_what_is_no_decision_is_refused(kept, key, choice, who, why):
     with pytest.raises(GateError):
         kept.decide(f"000000000{key}", choice, who=who, why=why)
     assert kept.decisions() == {}
-
-
-def test_two_processes_lose_no_line(kept):
-    code = (
-        "import sys; from solvent.gate.reviews import Reviews; from tests.gate.conftest import judged\n"
-        "for i in range(40): Reviews(sys.argv[1]).record([judged(int(sys.argv[2]) * 1000 + i)])"
-    )
-    runs = [subprocess.Popen([sys.executable, "-c", code, str(kept.folder), str(n)]) for n in (1, 2)]
-    assert [run.wait(120) for run in runs] == [0, 0]
-    assert len(kept.verdicts()) == 83
 
 
 def test_what_is_learnt_comes_from_reviews_that_people_decided():

@@ -20,7 +20,6 @@ from solvent.lab.words.measured import measured_for, policy_of
 
 FREE = {Verb.REST, Verb.REFLECT, Verb.PROPOSE}
 CALIBRATIONS = {Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION}
-WORDS = ("hedged", "plain", "definitive", "absolute")
 EVIDENCE = (0, 1, 2, 2, 3)  # no look, one, two, three, four: none, thin, reasonable, ample
 
 
@@ -49,9 +48,7 @@ class ReferenceLab:
         self.uses, self.past = dict.fromkeys(Verb, 0), {verb: [] for verb in Verb}
         self.done: set[tuple[Verb, int]] = set()
         self.reflected = False
-        self.felt: dict[Verb, list[int]] = {
-            verb: [] for verb in Verb
-        }  # heartbeats of deferrals, not yet argued
+        self.felt: dict[Verb, list[int]] = {verb: [] for verb in Verb}  # deferrals, not yet argued
         self.last_felt: dict[Verb, int] = {}
         self.pending: dict[Verb, SimpleNamespace] = {}
         self.changed: dict[Verb, int] = {}  # heartbeats of the last approvals
@@ -431,11 +428,9 @@ class ReferenceLab:
             self.licence[m] += max(0.0, min(row["claim"], lowest - self.entropy(m)))
             self.plates[m].append(verb)
             doses = getattr(self.params.plates, VERBS[verb].name).doses
-            self.page[m] |= {
-                self.params.doses.index(dose): seen for dose, seen in zip(doses, bins, strict=True)
-            }
-            for dose, seen in zip(doses, bins, strict=True):
-                self.read.setdefault((m, self.params.doses.index(dose)), []).append(seen)
+            for dose, seen in zip(map(self.params.doses.index, doses), bins, strict=True):
+                self.page[m][dose] = seen
+                self.read.setdefault((m, dose), []).append(seen)
             strength = sum(self.marginal[m].max() >= limit for limit in (0.5, 0.75, 0.95))
             self.fit[m] = (self.named(m), int(strength))
             told.event = "explored"
