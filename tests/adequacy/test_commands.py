@@ -1,7 +1,5 @@
 """``solvent adequacy``, command by command, as a person runs them; the judge is a scripted server on the loopback."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

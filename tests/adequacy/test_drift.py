@@ -1,7 +1,5 @@
 """Drift, tool patterns and agreement over scored responses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The score of a response: the source's table, contradictions, failures as observations, unrecorded calls."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The hook: the answer in a client's payload, judged with the calls of the turn under way."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

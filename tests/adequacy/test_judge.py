@@ -1,7 +1,5 @@
 """The judge, asked over HTTP: its prompt, its answers, its cache, and servers that misbehave."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Scores, labels, incidents and corrections by the source's field names."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Transcripts of many agents: the turns, their calls, and what is said about the rest."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Contracts of every agent on every level: it plays to the end, repeats itself, and acts on what it is shown."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

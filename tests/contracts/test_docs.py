@@ -1,7 +1,5 @@
 """The pages are true: commands and options exist, code prints what it promises, tables are the code's."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import json

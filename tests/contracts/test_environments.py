@@ -1,7 +1,5 @@
 """The contract of every environment, single and as a vector."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """The log of refusals: of a lab, of a loop of one's own, and of ``solvent debt run``."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

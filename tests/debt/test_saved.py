@@ -1,7 +1,5 @@
 """Debt that outlives its process: what is saved is what is loaded, and nothing else is."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

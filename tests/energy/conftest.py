@@ -1,7 +1,5 @@
 """A store of costs on each engine."""
 
-from __future__ import annotations
-
 import pytest
 
 

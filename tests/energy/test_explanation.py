@@ -1,7 +1,5 @@
 """What the agent is told has the lab's numbers, all of them and no others."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

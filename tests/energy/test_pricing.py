@@ -1,7 +1,5 @@
 """Prices of discovered tools: the source's table, labelled tools, and that no server talks its tools cheap."""
 
-from __future__ import annotations
-
 import csv
 import json
 import tomllib

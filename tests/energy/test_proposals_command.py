@@ -1,7 +1,5 @@
 """``solvent proposals`` as a person meets it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

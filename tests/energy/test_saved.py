@@ -1,7 +1,5 @@
 """A saved meter is loaded if its books and its memory add up, and refused in a line if they don't."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

@@ -1,7 +1,5 @@
 """Real servers as child processes, good and bad: each is priced or is an error of one line, and none survives."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import itertools

@@ -1,7 +1,5 @@
 """The store on SQLite and PostgreSQL: the source's tables and proposal, the rules, several people at once."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import datetime
 import sqlite3

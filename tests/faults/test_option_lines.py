@@ -1,7 +1,5 @@
 """Every command with values that it can't use: each line is refused in one line, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import time
 

@@ -1,7 +1,5 @@
 """The shipped tables of the lab: measured anew with the real model, and what their policies accept."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Thresholds: percentiles, budgets with their exact bound, and shares that are held out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The checks on the words: rules by hand, and the labelled pairs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

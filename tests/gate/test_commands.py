@@ -1,7 +1,5 @@
 """``solvent gate``: what the commands print, write, and end with."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The embedder: vectors that no other text changes, what a model doesn't read, and models that aren't there."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The whole gate: the document's dictionary, call and failure modes, long evidence, and claims of several sentences."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Policies: the document's rule and table, names with versions, and their file."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Reviews: verdicts and decisions in a folder, who is asked first, what is learnt, and drift."""
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """Words against evidence: the verdict of a score, the score of a rule, and the rule of a finding."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The assay: likelihood tables against a direct simulation of the physics, and the curve at points known by heart."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

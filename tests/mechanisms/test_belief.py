@@ -1,7 +1,5 @@
 """Entropy by hand. The posterior as a whole is compared with the reference lab's in tests/reference."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The career by hand: payment at the word, grants, replications, and what a new project keeps."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Epistemic debt: the worked numbers of the source document by hand, and every boundary from both sides."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Energy: the price list of the world by hand, every multiplier alone and together, every boundary from both sides."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

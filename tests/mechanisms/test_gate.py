@@ -1,7 +1,5 @@
 """The gate's arithmetic: a span built row by row against QR and SVD, and every threshold from both sides."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

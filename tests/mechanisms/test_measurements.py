@@ -1,7 +1,5 @@
 """Measurements: what the observation says of the readouts, by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Proposals: the range, the reviewer's estimate and the new price by hand, and what holds for any of them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st

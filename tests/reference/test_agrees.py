@@ -1,7 +1,5 @@
 """The compiled lab and the reference lab agree step by step, on every environment and on the rules' settings."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """*Epistemic Debt Enforcement*: a test for each row of its table."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 

@@ -1,7 +1,5 @@
 """*Action Cost: The Energy Model*: a test for each row of its table."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import re
