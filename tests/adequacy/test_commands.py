@@ -43,11 +43,8 @@ def scores():
 def test_score_logs_what_it_shows():
     out = adequacy("score", "r.jsonl").succeeded("definitive/contradicted", "definitive/thin")
     assert out.splitlines()[-1].startswith("Next: ")
-    assert [(one.id, one.session, one.epad.heuristic) for one in scores()] == [
-        ("s:1", "s", 2),
-        ("s:2", "s", 0),
-        ("s:3", "s", 3),
-    ]
+    assert {one.session for one in scores()} == {"s"}
+    assert [(one.id, one.epad.heuristic) for one in scores()] == [("s:1", 2), ("s:2", 0), ("s:3", 3)]
 
 
 def test_score_as_json_prints_one_object_per_turn(tmp_path):

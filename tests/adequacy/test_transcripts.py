@@ -150,11 +150,8 @@ def test_long_texts_take_no_time(tmp_path):
 
 
 def test_feedback_leaves_no_earlier_answer_open(tmp_path):
-    feedback = {
-        "type": "user",
-        "isMeta": True,
-        "message": {"role": "user", "content": "Stop hook feedback:\nno"},
-    }
+    message = {"role": "user", "content": "Stop hook feedback:\nno"}
+    feedback = {"type": "user", "isMeta": True, "message": message}
     found = reading(tmp_path, [{"type": "user", "message": ASKED}, {"message": ANSWERED}, feedback])
     assert [turn.response for turn in found.turns] == ["It sends once."]
     assert found.last.response == ""

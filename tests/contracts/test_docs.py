@@ -129,10 +129,10 @@ def rows(text, heading):
 
 def test_the_categories_and_multipliers_of_energy_are_the_codes():
     params, text = EnergyParams(), text_of("energy")
-    for (name, prices, floor, *_), (category, line) in zip(
-        rows(text, "category"), CATEGORIES.items(), strict=True
-    ):
-        assert (name, prices) == (f"`{category}`", f"{plain(line.low)} to {plain(line.high)}")
+    in_page = rows(text, "category")
+    assert [name for name, *_ in in_page] == [f"`{name}`" for name in CATEGORIES]
+    for (_, prices, floor, *_), line in zip(in_page, CATEGORIES.values(), strict=True):
+        assert prices == f"{plain(line.low)} to {plain(line.high)}"
         assert floor == ("" if line.floor is None else plain(line.floor))
     multipliers = [params.first_use, params.error_rate, params.late_social, params.similar]
     assert [row[1] for row in rows(text, "context")] == [plain(multiplier) for multiplier in multipliers]
@@ -168,9 +168,8 @@ def test_the_numbers_of_the_pages_are_those_of_the_result_files():
 
 
 def test_the_page_of_parameters_is_what_its_program_writes():
-    written = subprocess.run(
-        [sys.executable, DOCS / "parameters.py"], capture_output=True, text=True, check=True
-    )
+    program = [sys.executable, DOCS / "parameters.py"]
+    written = subprocess.run(program, capture_output=True, text=True, check=True)
     assert written.stdout == (DOCS / "parameters.md").read_text(encoding="utf-8")
 
 
@@ -193,9 +192,8 @@ def test_a_number_that_was_edited_by_hand_is_named(tmp_path, monkeypatch):
 
 def test_every_key_agent_figure_and_column_of_a_run_is_documented(smoke_lab_run):
     text = text_of("experiments")
-    keys = {f"evaluation.{name}" for name in Evaluation.model_fields} | set(Experiment.model_fields) - {
-        "evaluation"
-    }
+    keys = {f"evaluation.{name}" for name in Evaluation.model_fields}
+    keys |= Experiment.model_fields.keys() - {"evaluation"}
     assert [name for name in (*keys, *PLAYERS, *FIGURES) if f"| `{name}` |" not in text] == []
     for tables in (smoke_lab_run.episodes, smoke_lab_run.traces):
         families = {"refusals_": "<reason>", "intents_": "<class>", "price_": "<verb>", "fair_": "<verb>"}

@@ -29,9 +29,8 @@ def meter_of(start=10.0, regeneration=3.0, cap=20.0, **options):
     meter = EnergyMeter(start, regeneration, cap, clock=at_noon, **options)
     meter.register("think", "cognition", cost=2.0)
     meter.register("reach_out_user", "social", cost=5.0, category="send_private")
-    meter.discover(
-        [{"name": "files:read_file", "annotations": {"readOnlyHint": True, "openWorldHint": False}}]
-    )
+    hints = {"readOnlyHint": True, "openWorldHint": False}
+    meter.discover([{"name": "files:read_file", "annotations": hints}])
     return meter
 
 

@@ -81,9 +81,8 @@ BROKEN = [
 )
 def test_what_does_not_add_up_is_refused_in_a_line(path, good, place, value, key):
     path.write_text(json.dumps(changed(good, place, value)), encoding="utf-8")
-    with pytest.raises(
-        ValueError, match=rf"meter\.json: not a saved meter \({key}: got .*; allowed: "
-    ) as refused:
+    line = rf"meter\.json: not a saved meter \({key}: got .*; allowed: "
+    with pytest.raises(ValueError, match=line) as refused:
         EnergyMeter.load(path)
     assert "\n" not in str(refused.value)
 

@@ -65,12 +65,8 @@ def test_a_server_that_is_not_ours():
 
 def check_shop(server):
     tools = {tool.name: tool for tool in list_tools(server, PATIENT).tools}
-    assert {name: tool.category for name, tool in tools.items()} == {
-        "list_orders": "read",
-        "update_stock": "modify",
-        "send_message": "send_private",
-        "delete_all": "delete",
-    }
+    assert [*tools] == ["list_orders", "update_stock", "send_message", "delete_all"]
+    assert [tool.category for tool in tools.values()] == ["read", "modify", "send_private", "delete"]
     assert tools["delete_all"].unsure  # it claims to be read-only
     assert tools["update_stock"].allowed_contexts == ("heartbeat", "chat")
 

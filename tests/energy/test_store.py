@@ -48,13 +48,9 @@ def clock(monkeypatch):
 
 
 def asked(**changed):
-    proposal = SOURCES | {
-        "target": "screen",
-        "current_cost": 4,
-        "suggested_range": [2.5, 3],
-        "evidence": ["heartbeat_1: put off", "heartbeat_2: put off"],
-    }
-    return Proposal.model_validate(proposal | changed)
+    about_screens = {"target": "screen", "current_cost": 4, "suggested_range": [2.5, 3]}
+    evidence = ["heartbeat_1: put off", "heartbeat_2: put off"]
+    return Proposal.model_validate(SOURCES | about_screens | {"evidence": evidence} | changed)
 
 
 BAD_SQL = {
@@ -74,10 +70,8 @@ BAD_SQL = {
 
 @pytest.mark.parametrize("statement", BAD_SQL.values(), ids=BAD_SQL)
 def test_checks_hold_for_other_programs(store, statement):
-    with (
-        pytest.raises(sa.exc.IntegrityError, match=r"(?i)check constraint"),
-        store._engine.begin() as connection,
-    ):
+    checked = pytest.raises(sa.exc.IntegrityError, match=r"(?i)check constraint")
+    with checked, store._engine.begin() as connection:
         connection.execute(sa.text(statement))
 
 
@@ -204,18 +198,12 @@ def test_processes_share_a_new_store(place):
 
 def test_a_role_may_file_and_not_review(server):
     place = server.new_database()
-    with (
-        CostStore(place.replace("solvent@", "solvent:secret@")) as store,
-        store._engine.begin() as connection,
-    ):
-        for statement in (
-            "CREATE ROLE agent LOGIN",
-            "GRANT SELECT ON ALL TABLES IN SCHEMA public TO agent",
-            "GRANT INSERT ON energy_cost_proposals, cost_discomfort_log TO agent",
-        ):
-            connection.execute(sa.text(statement))
+    with CostStore(place) as store:
         store.register_verbs()
-        assert "secret" not in store.place
+        with store._engine.begin() as connection:
+            connection.execute(sa.text("CREATE ROLE agent LOGIN"))
+            connection.execute(sa.text("GRANT SELECT ON ALL TABLES IN SCHEMA public TO agent"))
+            connection.execute(sa.text("GRANT INSERT ON energy_cost_proposals, cost_discomfort_log TO agent"))
     with CostStore(place.replace("solvent@", "agent@"), create=False) as agent:
         row = agent.file(asked())
         for review in (agent.approve, agent.reject):
@@ -223,6 +211,11 @@ def test_a_role_may_file_and_not_review(server):
                 review(row.id)
         with pytest.raises(StoreError, match="permission denied"):
             agent.enter("action", energy_for_action("new", cost=1.0))
+
+
+def test_a_password_is_not_shown(server):
+    with CostStore(server.new_database().replace("solvent@", "solvent:secret@")) as store:
+        assert "secret" not in store.place
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,9 @@ def kept(tmp_path):
 
 
 def test_claims_are_judged_with_the_documents_fields(words):
-    burned, bread = (
-        Sample(text[:3], text, ("the mill burned",)) for text in ("the mill burned", "rye bread")
-    )
-    own, other = judge([burned, bread], words, P10, domain="mills")
+    evidence = ("the mill burned",)
+    bread = Sample("bread", "rye bread", evidence)
+    own, other = judge([Sample("mill", "the mill burned", evidence), bread], words, P10, domain="mills")
     assert (own.verdict, other.verdict) == ("accept", "reject")
     assert own.id != other.id == judge([bread], words, P10, domain="mills")[0].id
     assert Judged.model_validate_json(own.model_dump_json()) == own

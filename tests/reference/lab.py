@@ -90,9 +90,8 @@ class ReferenceLab:
         """Update instrument and compounds by Bayes' rule with the readouts of a plate."""
         if verb in CALIBRATIONS:
             for seen in bins:
-                self.instrument = normalised(
-                    self.instrument * self.likelihood(verb, 0, seen)[:, 0], self.instrument
-                )
+                likely = self.likelihood(verb, 0, seen)[:, 0]
+                self.instrument = normalised(self.instrument * likely, self.instrument)
         else:
             rows = self.joint[compound].astype(np.float64)
             for readout, seen in enumerate(bins):
@@ -449,10 +448,8 @@ class ReferenceLab:
             if self.params.proposals.enabled:
                 self.review(told)
         self.replicate([one for one in self.waiting if one.at <= self.heartbeat], told)
-        if (
-            self.heartbeat % self.params.assay.lot_heartbeats == 0
-            and self.heartbeat < self.params.budget.heartbeats
-        ):
+        goes_on = self.heartbeat < self.params.budget.heartbeats
+        if goes_on and self.heartbeat % self.params.assay.lot_heartbeats == 0:
             self.change_lot()
             if self.params.career.enabled and self.heartbeat % self.params.career.project_heartbeats == 0:
                 self.begin_project(told.potency)
