@@ -2,15 +2,12 @@
 
 import contextlib
 import gzip
-import itertools
 import json
 import shlex
 import signal
 import socket
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import psutil
@@ -22,6 +19,7 @@ from solvent.energy.store import CostStore
 from solvent_experiments.console import one_line
 from solvent_experiments.instruments import relay
 from solvent_experiments.instruments.tool_servers import ServerError, list_tools
+from tests.adequacy.scripted import reply, serving
 from tests.commands import call, launching, wait_until
 
 SERVERS = Path(__file__).parent / "servers"
@@ -140,50 +138,28 @@ def test_what_is_no_server(server, says):
     assert says in problem(server)
 
 
-class _Page(BaseHTTPRequestHandler):
-    """No server, or an answer without an end: one JSON text, many events, a file that unpacks to much."""
+def events_without_end(handler):
+    handler.begin(content_type="text/event-stream")
+    while not handler.server.open.is_set():
+        handler.wfile.write(b"event: ping\ndata: " + b"x" * 60_000 + b"\n\n")
 
-    def do_POST(self):
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.send_response(500 if self.path == "/broken" else 200)
-        kinds = {"/html": "text/html", "/events": "text/event-stream"}
-        self.send_header("Content-Type", kinds.get(self.path, "application/json"))
-        if self.path == "/packed":
-            self.send_header("Content-Encoding", "gzip")
-        self.end_headers()
-        with contextlib.suppress(ConnectionError):
-            for part in self.parts():
-                self.wfile.write(part)
 
-    def parts(self):
-        if self.path == "/packed":
-            return [gzip.compress(bytes(2**29), compresslevel=1)]
-        if self.path == "/events":
-            return itertools.repeat(b"event: ping\ndata: " + b"x" * 60_000 + b"\n\n")
-        return [b"<h1>It works!</h1>"]
-
-    def log_message(self, *args):
-        pass
+def unpacks_to_much(handler):
+    reply(gzip.compress(bytes(2**29), compresslevel=1), content_encoding="gzip")(handler)
 
 
 @pytest.mark.parametrize(
-    ("path", "says"),
+    ("act", "says"),
     [
-        ("/html", "sent nothing that the protocol knows"),
-        ("/broken", "500 Internal Server Error"),
-        ("/events", "sent more than 8 MiB"),
-        ("/packed", "sent nothing that the protocol knows"),
+        (reply(b"<h1>It works!</h1>", content_type="text/html"), "sent nothing that the protocol knows"),
+        (reply({}, 500), "500 Internal Server Error"),
+        (events_without_end, "sent more than 8 MiB"),
+        (unpacks_to_much, "sent nothing that the protocol knows"),
     ],
 )
-def test_an_address_that_is_no_server_or_never_stops_talking(path, says):
-    with HTTPServer(("127.0.0.1", 0), _Page) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            assert says in problem(f"http://127.0.0.1:{server.server_port}{path}")
-        finally:
-            server.shutdown()
-            thread.join()
+def test_an_address_that_is_no_server_or_never_stops_talking(act, says):
+    with serving(act) as server:
+        assert says in problem(server.url)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
