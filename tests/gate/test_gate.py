@@ -1,6 +1,5 @@
 """The whole gate: the document's dictionary, call and failure modes, long evidence, and claims of several sentences."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,10 @@ from solvent.gate import FIXED, GateError, evaluate_claim, evaluate_text
 from solvent.gate.embedding import Unread
 from solvent.gate.gate import sentences
 from tests.gate.conftest import P10, SPANS
+from tests.labs import lines
 
 CLAIM = np.eye(8)[0]
-CASES = [json.loads(line) for line in Path(__file__).with_name("cases.jsonl").read_text("utf-8").splitlines()]
+CASES = lines(Path(__file__).with_name("cases.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -143,12 +143,12 @@ def test_claims_that_stand_in_long_articles_are_accepted(embedder, public_data):
 
     Of claims that stand in their evidence word for word a good gate accepts nearly all and rejects hardly any.
     """
-    rows = map(json.loads, (public_data / "feverous" / "norm.jsonl").read_text("utf-8").splitlines())
+    rows = lines(public_data / "feverous" / "norm.jsonl")
     known = list(dict.fromkeys(span for row in rows for span in row["evidence"] if 40 < len(span) < 300))
     rng, verdicts = np.random.default_rng(0), []
     for _ in range(40):
-        lines = [known[i] for i in rng.choice(len(known), 30, replace=False)]
-        claim = lines[rng.integers(30)]
-        verdicts.append(evaluate_text(claim, [" ".join(lines)], embedder, FIXED["standard"])["verdict"])
+        article = [known[i] for i in rng.choice(len(known), 30, replace=False)]
+        claim = article[rng.integers(30)]
+        verdicts.append(evaluate_text(claim, [" ".join(article)], embedder, FIXED["standard"])["verdict"])
     assert verdicts.count("accept") >= 0.9 * len(verdicts)
     assert verdicts.count("reject") <= 0.05 * len(verdicts)

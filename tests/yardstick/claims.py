@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -11,15 +10,12 @@ from typing import Any
 import solvent
 from solvent.gate import FIXED
 from solvent.gate.checks import run_checks
+from tests.labs import lines
 
 ROOT = Path(solvent.__file__).parents[2]
 DATA = Path(os.environ.get("SOLVENT_DATA") or ROOT.parent / "shared" / "data")
 PUBLIC = ("feverous", "fever_symmetric", "begin")
 CLAIMS_PER_SET = 60
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def objections(groups: dict[str, list[tuple[str, list[str]]]]) -> dict[str, Any]:
