@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,28 +15,16 @@ from solvent.lab.verbs import Verb
 
 ABOVE = float(np.nextafter(2.0, 3.0))
 """The first debt above the default threshold."""
-PLATES = (Verb.SCREEN, Verb.DOSE_RESPONSE)
 HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
-REST = 0
 
 
 ASKED_FOR: dict[str, Any] = {
-    "target_type": "action",
-    "target_name": "screen",
-    "current_cost": 4.0,
-    "suggested_min": 2.4,
-    "suggested_max": 3.2,
-    "direction": "decrease",
-    "rationale": "deferred in 5 heartbeats",
-    "confidence": 0.71,
-    "evidence": [{"source": "heartbeat_3", "summary": "2.1 energy, 4 needed"}],
-    "heartbeat_refs": [3, 5],
+    "target_type": "action", "target_name": "screen", "current_cost": 4.0, "suggested_min": 2.4, "suggested_max": 3.2,
+    "direction": "decrease", "rationale": "deferred in 5 heartbeats", "confidence": 0.71,
+    "evidence": [{"source": "heartbeat_3", "summary": "2.1 energy, 4 needed"}], "heartbeat_refs": [3, 5],
     "status": "pending",
-}
+}  # fmt: skip
 """A proposal as a lab's ledger has it."""
-
-
-# -- a situation ---------------------------------------------------------------------------------
 
 
 WITHOUT_INTEREST = LabParams.from_mapping({"debt": {"interest": 0.0}})
@@ -92,21 +79,11 @@ def study(
     classes = env.params.assay.potency_classes
     belief = [0.1 / (classes - 1)] * classes
     belief[named] = 0.9
-    measured = {"fit_class": named, "fit_strength": 3, "residual": residual}
-    put(
-        env,
-        compound,
-        plates=(screens, dose_responses),
-        experiments=screens + dose_responses,
-        licence=licence,
-        marginal=belief,
-        conditional=belief,
-        coupled=1,
-        named=named,
-        measured_class=named,
-        potency=named if right else (named + 3) % classes,
-        **(measured if screens + dose_responses else {}),
-    )
+    plates, truth = screens + dose_responses, named if right else (named + 3) % classes
+    put(env, compound, marginal=belief, conditional=belief, coupled=1, named=named, measured_class=named)
+    put(env, compound, plates=(screens, dose_responses), experiments=plates, licence=licence, potency=truth)
+    if plates:
+        put(env, compound, fit_class=named, fit_strength=3, residual=residual)
 
 
 def in_debt(bits: float, params: LabParams | None = None, **arguments: Any) -> EpistemicController:
@@ -115,9 +92,6 @@ def in_debt(bits: float, params: LabParams | None = None, **arguments: Any) -> E
     controller.claim_action("owed", "exploration", bits)
     controller.resolve_action("owed", 0.0)
     return controller
-
-
-# -- an action -----------------------------------------------------------------------------------
 
 
 def find(env: Any, verb: int, compound: int = 0, **wanted: float) -> int:
@@ -162,25 +136,6 @@ def talk_all(labs: Any, rng: np.random.Generator) -> Any:
     """Return an action of ``talk`` for each lab of a vector."""
     known, masks = labs.get_state()["experiments"], labs.action_masks()
     return np.array([talk(labs.actions, mask, row, rng) for mask, row in zip(masks, known, strict=True)])
-
-
-def play(env: LabEnv, steps: int, seed: int = 0) -> Iterator[tuple[Any, int, Any, Any, Any]]:
-    """Talk over episodes.
-
-    Yields for each step the record before, the action, what ``step`` returned, the record after and the step record.
-    """
-    rng = np.random.default_rng(seed)
-    env.reset(seed=seed)
-    for _ in range(steps):
-        before = env.get_state()
-        action = talk(env.actions, env.action_masks(), before["experiments"], rng)
-        outcome = env.step(action)
-        yield before, action, outcome, env.get_state(), env.batch.steps[0].copy()
-        if outcome[2]:
-            env.reset()
-
-
-# -- what a lab shows and writes -----------------------------------------------------------------
 
 
 def shown(env: Any) -> dict[str, float]:

@@ -388,7 +388,7 @@ def param_changes(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def put_at(params: dict[str, Any], key: str, value: Any) -> None:
-    """Put a value at a dotted key of nested parameters; raise ValueError if it has one, or is no key."""
+    """Put a value at a dotted key of nested parameters; raise ValueError if it has one, or is not a key."""
     *groups, last = key.split(".")
     inner: Any = params
     for group in groups:

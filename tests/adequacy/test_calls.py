@@ -1,7 +1,5 @@
 """Calls as evidence: what failed, what settles it, what was looked at."""
 
-from __future__ import annotations
-
 import pytest
 
 from solvent.adequacy.calls import Call, calls_of, failed, is_broad, is_look, is_search, open_failures, stems

@@ -1,7 +1,5 @@
 """Drift, tool patterns and agreement over scored responses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -46,7 +44,7 @@ def test_a_trigger_raises_a_claim_and_no_hedge():
     grep = [Call("Grep", {"pattern": "x", "path": "src"}, "a.py: x = 1")]
     trigger = Trigger(pattern="only Grep", by="J. Doe", reason="seen", time=now())
     found = triggered([trigger], grep, score("The variable x is 1 in a.py.", grep, "What is x?"))
-    assert (found.score, found.escalate, found.signals[-1]) == (2, True, "trigger: only Grep")
+    assert (found.escalate, found.signals[-1]) == (True, "trigger: only Grep")
     assert triggered([trigger], grep, score("It may be 1.", grep)).score == 0
     assert triggered([trigger], [*grep, *grep], score("x is 1.", grep)).score < 2
 

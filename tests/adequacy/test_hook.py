@@ -1,7 +1,5 @@
 """The hook: the answer in a client's payload, judged with the calls of the turn under way."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -9,9 +7,10 @@ import pytest
 
 from solvent.adequacy.hook import MARK, judge_payload
 from solvent.adequacy.transcripts import read_turns
+from tests.labs import lines
 
 CASES = Path(__file__).parent / "cases"
-HOOKS = [json.loads(line) for line in (CASES / "hooks.jsonl").read_text(encoding="utf-8").splitlines()]
+HOOKS = lines(CASES / "hooks.jsonl")
 
 
 def judged(payload):

@@ -1,7 +1,5 @@
 """Scores, labels, incidents and corrections by the source's field names."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest
@@ -41,9 +39,12 @@ def test_lines_of_an_id_are_joined():
     (found,) = merged([first, label, judged])
     assert (found.epad, found.sya) == (Ratings(heuristic=2, judge=1, human=3), Ratings(judge=0))
     assert (found.labelled_by, found.reason) == ("A", "why")
-    (again,) = merged([label, judged, labelled(first, epad=1, by="B")])
-    assert (again.epad, again.labelled_by) == (Ratings(heuristic=2, judge=1, human=1), "B")
-    assert len(merged([first, scored("Other words.", id="r")])) == 1
+
+
+def test_the_last_label_of_an_id_counts():
+    first = scored(id="r")
+    (found,) = merged([labelled(first, epad=3, by="A"), labelled(first, epad=1, by="B")])
+    assert (found.epad.human, found.labelled_by) == (1, "B")
 
 
 def test_every_failure_has_one_most_specific_correction():
@@ -66,20 +67,18 @@ def test_a_correction_is_chosen_by_severity_and_rule():
 def test_an_incident_has_rpn_level_and_rule():
     found = incident()
     assert (found.rpn, found.level, found.rule) == (252, "high", "definitive/thin")
-    assert incident(contradicted=True).rule == "definitive/contradicted"
-    assert incident(response="It may retry; I only read one file.").rule == "hedged/thin"
     with pytest.raises(ValueError, match="severity"):
         incident(severity=11)
-    for level, ranks in {"low": (1, 3), "medium": (4, 7), "high": (8, 10)}.items():
-        assert {incident(severity=rank).level for rank in ranks} == {level}
 
 
-def test_an_incident_refines_the_correction_of_its_kind():
-    shipped = correction_for("high", "definitive/thin")
+@pytest.mark.parametrize(("level", "ranks"), [("low", (1, 3)), ("medium", (4, 7)), ("high", (8, 10))])
+def test_severity_has_a_level(level, ranks):
+    assert {incident(severity=rank).level for rank in ranks} == {level}
+
+
+def test_a_correction_written_for_an_incident_replaces_the_earlier():
     learned = [refined(incident())]
-    now = correction_for("high", "definitive/thin", learned)
-    assert now.text == f"{shipped.text} It happened: The client does retry"
-    assert now.incident == "r1"
+    assert correction_for("high", "definitive/thin", learned).incident == "r1"
     assert correction_for("low", "definitive/thin", learned).id == "say_it_is_partial"
     learned.append(refined(incident(id="r2"), learned, "Search for retries first."))
     assert correction_for("high", "definitive/thin", learned).text == "Search for retries first."

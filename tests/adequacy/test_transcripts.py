@@ -1,7 +1,5 @@
 """Transcripts of many agents: the turns, their calls, and what is said about the rest."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -9,12 +7,10 @@ import pytest
 
 from solvent.adequacy.transcripts import MOST_KEPT, read_turns
 from solvent.files import InputError
+from tests.labs import lines
 
 CASES = Path(__file__).parent / "cases"
-FILES = [json.loads(line) for line in (CASES / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()]
-VARIATIONS = [
-    json.loads(line) for line in (CASES / "variations.jsonl").read_text(encoding="utf-8").splitlines()
-]
+FILES, VARIATIONS = lines(CASES / "transcripts.jsonl"), lines(CASES / "variations.jsonl")
 
 ASKED = {"role": "user", "content": "Does it retry?"}
 ANSWERED = {"role": "assistant", "content": "It sends once."}
@@ -25,9 +21,9 @@ RESULT = {
 }
 
 
-def reading(folder, lines):
+def reading(folder, records):
     path = folder / "s.jsonl"
-    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    texts = [one if isinstance(one, str) else json.dumps(one) for one in records]
     path.write_text("\n".join(texts) + "\n", encoding="utf-8")
     return read_turns(path)
 
@@ -55,11 +51,11 @@ def test_variation_has_its_turns(case, tmp_path):
 @pytest.mark.parametrize("case", VARIATIONS, ids=lambda case: case["name"])
 def test_unknown_lines_and_keys_change_nothing(case, tmp_path):
     try:
-        lines = [json.loads(line) | {"future": 1} for line in case["text"].splitlines()]
+        records = [json.loads(line) | {"future": 1} for line in case["text"].splitlines()]
     except (ValueError, TypeError):
         pytest.skip("one document, or a line that is not JSON")
     noise = [{"type": "future_record", "payload": {}}, {"type": "system", "subtype": "future"}]
-    found = reading(tmp_path, [other for line in lines for other in (line, *noise)])
+    found = reading(tmp_path, [other for one in records for other in (one, *noise)])
     assert [told(turn) for turn in found.turns] == [{"unread": 0, **turn} for turn in case["turns"]]
 
 
@@ -69,8 +65,8 @@ def test_arguments_are_read_as_tables(tmp_path):
         {"id": "2", "function": {"name": "read", "arguments": '{"path": "a'}},
         {"id": "3", "type": "custom", "custom": {"name": "shell", "input": "cat a.py"}},
     ]
-    lines = [ASKED, {"role": "assistant", "content": None, "tool_calls": calls}, ANSWERED]
-    (turn,) = reading(tmp_path, lines).turns
+    called = {"role": "assistant", "content": None, "tool_calls": calls}
+    (turn,) = reading(tmp_path, [ASKED, called, ANSWERED]).turns
     arguments = [call.arguments for call in turn.calls]
     assert arguments == [{"path": "a.py"}, {"input": '{"path": "a'}, {"input": "cat a.py"}]
     assert not any(call.recorded for call in turn.calls)
@@ -152,11 +148,8 @@ def test_long_texts_take_no_time(tmp_path):
 
 
 def test_feedback_leaves_no_earlier_answer_open(tmp_path):
-    feedback = {
-        "type": "user",
-        "isMeta": True,
-        "message": {"role": "user", "content": "Stop hook feedback:\nno"},
-    }
+    message = {"role": "user", "content": "Stop hook feedback:\nno"}
+    feedback = {"type": "user", "isMeta": True, "message": message}
     found = reading(tmp_path, [{"type": "user", "message": ASKED}, {"message": ANSWERED}, feedback])
     assert [turn.response for turn in found.turns] == ["It sends once."]
     assert found.last.response == ""

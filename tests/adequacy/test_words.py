@@ -1,7 +1,5 @@
 """How strongly a sentence speaks."""
 
-from __future__ import annotations
-
 import pytest
 
 from solvent.adequacy.words import Words, claims

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from solvent.adequacy import Call, score
 from solvent.adequacy.drift import DriftMonitor
 from solvent.adequacy.records import Incident, Ratings, record_of, rows_of
+from tests.labs import lines
 
-LINES = Path(__file__).with_name("cases").joinpath("turns.jsonl").read_text(encoding="utf-8").splitlines()
-TURNS = {turn["name"]: turn for turn in map(json.loads, LINES)}
+TURNS = {turn["name"]: turn for turn in lines(Path(__file__).with_name("cases") / "turns.jsonl")}
 
 
 def bash(command: str, result: str, failed: bool | None = None) -> Call:

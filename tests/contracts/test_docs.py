@@ -1,7 +1,5 @@
 """The pages are true: commands and options exist, code prints what it promises, tables are the code's."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import json
@@ -64,10 +62,9 @@ KNOWN = options(typer.main.get_command(app))
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
 def test_every_command_of_a_page_is_a_command_with_these_options(page):
-    lines = re.findall(
-        r"^(?:\$ )?solvent +(.+)$|`solvent ([^`]+)`", page.read_text(encoding="utf-8"), re.MULTILINE
-    )
-    for line in ("".join(found) for found in lines):
+    text = page.read_text(encoding="utf-8")
+    for of_block, of_sentence in re.findall(r"^(?:\$ )?solvent +(.+)$|`solvent ([^`]+)`", text, re.MULTILINE):
+        line = of_block or of_sentence
         words = line.split()
         if words[0].isupper():
             continue  # a placeholder
@@ -132,10 +129,11 @@ def rows(text, heading):
 
 def test_the_categories_and_multipliers_of_energy_are_the_codes():
     params, text = EnergyParams(), text_of("energy")
-    assert {row[0].strip("`"): tuple(row[1:3]) for row in rows(text, "category")} == {
-        name: (f"{plain(line.low)} to {plain(line.high)}", "" if line.floor is None else plain(line.floor))
-        for name, line in CATEGORIES.items()
-    }
+    in_page = rows(text, "category")
+    assert [name for name, *_ in in_page] == [f"`{name}`" for name in CATEGORIES]
+    for (_, prices, floor, *_), line in zip(in_page, CATEGORIES.values(), strict=True):
+        assert prices == f"{plain(line.low)} to {plain(line.high)}"
+        assert floor == ("" if line.floor is None else plain(line.floor))
     multipliers = [params.first_use, params.error_rate, params.late_social, params.similar]
     assert [row[1] for row in rows(text, "context")] == [plain(multiplier) for multiplier in multipliers]
 
@@ -154,11 +152,8 @@ def test_the_table_of_levels_is_their_spaces_and_clock():
         assert ENVIRONMENTS[env_id.strip("`")] == {"preset": level.strip("`")}
         env = LabEnv(preset=level.strip("`"))
         spaces = [len(env.actions), len(env.observation_fields)]
-        assert [int(number) for number in numbers] == [
-            *spaces,
-            env.params.budget.heartbeats,
-            env.params.slots,
-        ]
+        clock = [env.params.budget.heartbeats, env.params.slots]
+        assert [int(number) for number in numbers] == [*spaces, *clock]
 
 
 def test_the_matrix_of_adequacy_is_the_lexicons():
@@ -173,9 +168,8 @@ def test_the_numbers_of_the_pages_are_those_of_the_result_files():
 
 
 def test_the_page_of_parameters_is_what_its_program_writes():
-    written = subprocess.run(
-        [sys.executable, DOCS / "parameters.py"], capture_output=True, text=True, check=True
-    )
+    program = [sys.executable, DOCS / "parameters.py"]
+    written = subprocess.run(program, capture_output=True, text=True, check=True)
     assert written.stdout == (DOCS / "parameters.md").read_text(encoding="utf-8")
 
 
@@ -198,9 +192,8 @@ def test_a_number_that_was_edited_by_hand_is_named(tmp_path, monkeypatch):
 
 def test_every_key_agent_figure_and_column_of_a_run_is_documented(smoke_lab_run):
     text = text_of("experiments")
-    keys = {f"evaluation.{name}" for name in Evaluation.model_fields} | set(Experiment.model_fields) - {
-        "evaluation"
-    }
+    keys = {f"evaluation.{name}" for name in Evaluation.model_fields}
+    keys |= Experiment.model_fields.keys() - {"evaluation"}
     assert [name for name in (*keys, *PLAYERS, *FIGURES) if f"| `{name}` |" not in text] == []
     for tables in (smoke_lab_run.episodes, smoke_lab_run.traces):
         families = {"refusals_": "<reason>", "intents_": "<class>", "price_": "<verb>", "fair_": "<verb>"}

@@ -1,7 +1,5 @@
 """The page of the source documents is that of the tests in ``tests/requirements``, and these notice what they say."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """What the agent is told has the lab's numbers, all of them and no others."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -15,10 +13,7 @@ from solvent.lab.params import CONSTANTS
 from solvent_experiments.config import environment_params
 from tests.commands import call
 
-LAB = LabParams(
-    energy=EnergyParams(enabled=True, start=10.0, regeneration=10.0, slots=6),
-    proposals=ProposalParams(enabled=True, review_heartbeats=12),
-)
+LAB = LabParams(energy=EnergyParams(enabled=True), proposals=ProposalParams(enabled=True))
 
 
 def numbers(text):
@@ -27,34 +22,26 @@ def numbers(text):
     return {float(found) for found in re.findall(r"\d+(?:\.\d+)?", text)}
 
 
-@pytest.mark.parametrize("lab", [LAB, preset("energy")], ids=["by hand", "preset"])
+@pytest.mark.parametrize("lab", [LAB, preset("energy")], ids=["enabled", "preset"])
 def test_every_number_in_it_is_a_parameter(lab):
-    groups = (
-        lab.energy.to_mapping(),
-        CONSTANTS["energy"],
-        lab.proposals.to_mapping(),
-        CONSTANTS["proposals"],
-    )
-    settings = [value for group in groups for value in group.values()]
-    known = {value for value in settings if isinstance(value, int | float)}
+    settings = lab.energy.to_mapping() | lab.proposals.to_mapping()
+    constants = CONSTANTS["energy"] | CONSTANTS["proposals"]
+    known = {value for value in (*settings.values(), *constants.values()) if isinstance(value, int | float)}
     rules = {MULTIPLIER_CAP, CHANGE_HEARTBEATS}
     assert numbers(explain(lab)) <= known | rules | {*map(lab.energy.base_cost, VERB_NAMES)}
 
 
 @pytest.mark.parametrize(
-    ("group", "changed", "says"),
+    ("group", "changed"),
     [
-        ("energy", {"start": 11.5}, "start with 11.5 energy"),
-        ("energy", {"slots": 1}, "room for 1 action."),
-        ("energy", {"first_use": 1.25}, "time you do it: ×1.25"),
-        ("proposals", {"review_heartbeats": 5}, "5 heartbeats"),
-        ("proposals", {"mispriced_most": 2}, "Up to 2 of them may be wrong"),
+        ("energy", {"start": 11.5}),
+        ("energy", {"first_use": 1.25}),
+        ("proposals", {"review_heartbeats": 5}),
     ],
 )
-def test_a_changed_number_changes_the_text(group, changed, says):
+def test_a_changed_number_stands_in_the_text(group, changed):
     text = explain(LabParams.from_mapping({group: changed}, base=LAB))
-    assert says in text
-    assert says not in explain(LAB)
+    assert numbers(text) - numbers(explain(LAB)) == {*changed.values()}
 
 
 def test_a_lab_without_energy_or_proposals_promises_neither():
@@ -73,29 +60,18 @@ def test_every_environment_has_one(env):
 
 
 def test_a_summary_has_no_more_digits_than_it_needs():
-    assert intent_summary_text([6.0, 3.0 + 0.1 + 0.2, 2, 7.5, -0.0]).endswith(
-        "3.3\n- maintenance: 2\n- social: 7.5\n- meta: 0"
-    )
-
-
-def metered(**numbers):
-    meter = EnergyMeter(**numbers)
-    meter.register("reach_out_user", "social", cost=5.25, category="send_private")
-    hints = {"readOnlyHint": True, "openWorldHint": False}
-    meter.discover([{"name": "files:read_file", "annotations": hints}])
-    return meter
+    _, *summary = intent_summary_text([6.0, 3.0 + 0.1 + 0.2, 2, 7.5, -0.0]).splitlines()
+    assert [line.split()[-1] for line in summary] == ["6", "3.3", "2", "7.5", "0"]
 
 
 def test_it_has_the_numbers_of_the_meter_and_no_others():
-    text = explain(metered(start=11.5, regeneration=7.25, cap=23.0), reviewed=False)
-    energy = EnergyParams()
-    multipliers = {energy.first_use, energy.error_rate, energy.late_social, energy.similar, MULTIPLIER_CAP}
-    hours = {LATE_FROM, LATE_UNTIL}
-    assert numbers(text) == {11.5, 7.25, 23.0, 5.25, 0.5, 3.0} | multipliers | hours
-    assert "Nobody reviews costs here" in text
-    reviewed = explain(metered(params=EnergyParams(first_use=1.25)))
-    assert "time you do it: ×1.25" in reviewed
-    assert numbers(reviewed) >= {EVIDENCE_HEARTBEATS, 100 * STEP_LIMIT, 24}
+    energy = EnergyParams(first_use=1.25)
+    meter = EnergyMeter(11.5, 7.25, 23.0, params=energy)
+    meter.register("reach_out_user", "social", cost=5.25)
+    own = {11.5, 7.25, 23.0, 5.25, energy.first_use, energy.error_rate, energy.late_social, energy.similar}
+    without_reviews = own | {MULTIPLIER_CAP, LATE_FROM, LATE_UNTIL}
+    assert numbers(explain(meter, reviewed=False)) == without_reviews
+    assert numbers(explain(meter)) == without_reviews | {EVIDENCE_HEARTBEATS, 100 * STEP_LIMIT, 24}
 
 
 def test_a_name_from_outside_stays_in_its_cell():

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import json
-import tempfile
 import types
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,9 +29,8 @@ def meter_of(start=10.0, regeneration=3.0, cap=20.0, **options):
     meter = EnergyMeter(start, regeneration, cap, clock=at_noon, **options)
     meter.register("think", "cognition", cost=2.0)
     meter.register("reach_out_user", "social", cost=5.0, category="send_private")
-    meter.discover(
-        [{"name": "files:read_file", "annotations": {"readOnlyHint": True, "openWorldHint": False}}]
-    )
+    hints = {"readOnlyHint": True, "openWorldHint": False}
+    meter.discover([{"name": "files:read_file", "annotations": hints}])
     return meter
 
 
@@ -118,40 +114,32 @@ def test_every_cost_of_an_episode_is_what_the_lab_takes(seed):
     assert seen >= {"first_use", "error_rate", "late_social", "similar"}
 
 
-def test_tools_are_discovered_as_the_protocol_lists_them():
-    listed = types.SimpleNamespace(
-        name="slack:send_message",
-        annotations=types.SimpleNamespace(destructiveHint=False),
-        inputSchema={"properties": {"channel": {}, "text": {}}},
-    )
-    meter = EnergyMeter()
-    (action,) = meter.discover([listed])
-    assert action.tool == energy_for_tool(listed.name, listed.annotations, listed.inputSchema)
+def test_a_discovered_tool_has_intent_and_kind():
+    annotations, schema = types.SimpleNamespace(destructiveHint=False), {"properties": {"channel": {}}}
+    listed = types.SimpleNamespace(name="slack:send_message", annotations=annotations, inputSchema=schema)
+    (action,) = EnergyMeter().discover([listed])
+    assert action.tool == energy_for_tool(listed.name, annotations, schema)
     assert (action.intent, action.kind) == ("social", "mcp_tool")
-    assert meter.discover([listed, {"name": "files:delete"}])[0] is action
-    assert meter.actions["files:delete"].intent == "maintenance"
 
 
 @pytest.mark.parametrize(
-    ("call", "arguments", "said"),
+    ("call", "arguments", "key"),
     [
-        ("act", {"name": "tink"}, "action: got 'tink'; did you mean 'think'"),
+        ("act", {"name": "tink"}, "action: got 'tink'"),
         ("failed", {"name": "think"}, "failed"),
-        ("register", {"name": "think", "intent": "meta", "cost": 1}, "name: got 'think' twice"),
-        ("register", {"name": "new", "intent": "fun", "cost": 1}, "intent"),
-        ("register", {"name": "new", "intent": "meta"}, "new: got neither"),
+        ("register", {"name": "think", "intent": "meta", "cost": 1}, "name: got 'think'"),
+        ("register", {"name": "new", "intent": "meta"}, "new"),
         ("register", {"name": "a", "intent": "social", "cost": 5, "category": "send_public"}, "a: got a cost of 5"),
         ("register", {"name": "new", "intent": "meta", "cost": 1, "category": "public"}, "category"),
         ("add", {"tool": energy_for_verb("screen")}, "intent: got None"),
         ("put_off", {"name": "think", "value": float("nan")}, "estimated_value: got nan"),
-        ("propose", {"name": "think", "low": 1, "high": 1.5, "rationale": "dear"}, "propose: evidence: got none"),
-        ("propose", {"name": "think", "low": 2, "high": 3, "rationale": "cheap"}, "propose: evidence: got none"),
+        ("propose", {"name": "think", "low": 1, "high": 1.5, "rationale": "dear"}, "propose: evidence"),
     ],
 )  # fmt: skip
-def test_wrong_input_changes_nothing(call, arguments, said):
+def test_wrong_input_changes_nothing(call, arguments, key):
     meter = meter_of()
     before = meter.books, dict(meter.actions), meter.reflect()
-    with pytest.raises(ValueError, match=f"^{said}"):
+    with pytest.raises(ValueError, match=f"^{key}"):
         getattr(meter, call)(**arguments)
     assert (meter.books, dict(meter.actions), meter.reflect()) == before
 
@@ -162,52 +150,8 @@ def test_what_is_out_of_context_is_not_deferred():
     assert "reach_out_user" not in meter.reflect()  # energy was not the reason
 
 
-def test_a_proposal_has_the_evidence_of_the_meter():
-    meter = meter_of()
-    for _ in range(2):
-        meter.put_off("reach_out_user", context="chat", value=0.5, notes="nobody answers")
-        meter.close_heartbeat()
-    meter.reflect()
-    lower = meter.propose("reach_out_user", 4.0, 4.5, "It would help.")
-    assert (lower.direction, lower.heartbeats, lower.confidence) == ("decrease", [1, 2], 0.5)
-    assert lower.evidence[0].summary.endswith(", worth 0.5; nobody answers")
-
-
 def test_a_value_given_later_in_the_heartbeat_counts():
     meter = meter_of()
     for value in (None, 0.5, 0.7, 0.0):
         meter.put_off("think", value=value)
     assert [row.estimated_value for row in meter.close_heartbeat().deferrals] == [None, 0.5]
-
-
-@given(st.lists(st.sampled_from(["think", "reach_out_user", "fail", None]), max_size=30))
-def test_a_loaded_meter_goes_on_as_the_saved(deeds):
-    meter = meter_of()
-    with tempfile.TemporaryDirectory() as folder:
-        for deed in deeds:
-            meter.save(Path(folder, "meter.json"))
-            loaded = EnergyMeter.load(Path(folder, "meter.json"), regeneration=3.0, cap=20.0, clock=at_noon)
-            loaded.actions |= meter.actions
-            for one in (meter, loaded):
-                if deed is None:
-                    one.close_heartbeat()
-                elif deed != "fail":
-                    one.act(deed, context="chat")
-                elif "think" in one._state.uses:
-                    one.failed("think")
-            assert loaded.books == meter.books
-            assert loaded.reflect() == meter.reflect()
-            assert loaded.quote("think") == meter.quote("think")
-
-
-def test_what_is_not_a_saved_meter(tmp_path):
-    path = tmp_path / "meter.json"
-    meter_of().save(path)
-    good = json.loads(path.read_text())
-    for text in ("[1", *(json.dumps(good | wrong) for wrong in ({"heartbeat": "x"}, {"format": "other"}))):
-        path.write_text(text)
-        with pytest.raises(ValueError, match="not a saved meter"):
-            EnergyMeter.load(path)
-    path.write_text(json.dumps(good))
-    with pytest.raises(ValueError, match="cap"):
-        EnergyMeter.load(path, cap=5)

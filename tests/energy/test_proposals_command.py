@@ -1,7 +1,5 @@
 """``solvent proposals`` as a person meets it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -26,24 +24,33 @@ def solvent(tmp_path, monkeypatch):
     return run
 
 
-def test_the_sources_proposal_becomes_a_price(solvent, tmp_path):
+@pytest.fixture
+def proposal(tmp_path):
+    """A file with the source's proposal."""
     path = tmp_path / "proposal.json"
     path.write_text(json.dumps(SOURCES, indent=2))
+    return path
+
+
+def test_the_sources_proposal_becomes_a_price(solvent, proposal, tmp_path):
     solvent("register", "reach_out_user", "--cost", "5", "--category", "send_private")
-    assert "filed 1, skipped 0; 1 wait" in solvent("file", str(path))
-    assert "was filed before" in solvent("file", str(path), refused=True)
+    assert "filed 1, skipped 0; 1 wait" in solvent("file", proposal)
     (row,) = json.loads(solvent("list", "--status", "pending", "--json"))
-    assert row["id"] in solvent("list")
-    own = str(tmp_path / "my costs.db")
-    assert f"prices --store '{own}'`" in call("proposals", "register", "--store", own).succeeded()
-    assert (
-        "no pending proposals" in call("proposals", "list", "--status", "pending", "--store", own).succeeded()
-    )
-    assert row["heartbeat_refs"] == [102, 109]
     with CostStore(tmp_path / "costs.db") as store:
         store.approve(row["id"], new_cost=4.5, notes="fair")
     assert [row["cost"] for row in json.loads(solvent("prices", "reach_out_user", "--json"))] == [5.0, 4.5]
-    assert "reach_out_user" in solvent("prices")
+
+
+def test_a_proposal_is_filed_once(solvent, proposal):
+    solvent("register", "reach_out_user", "--cost", "5", "--category", "send_private")
+    solvent("file", proposal)
+    assert "filed before" in solvent("file", proposal, refused=True)
+
+
+def test_another_store_can_be_named(solvent, tmp_path):
+    own = tmp_path / "my costs.db"
+    assert f"--store '{own}'" in solvent("register", "--store", own)
+    assert "no pending proposals" in solvent("list", "--status", "pending", "--store", own)
 
 
 def test_a_labs_ledger_is_filed_without_its_reviews(solvent, tmp_path):
@@ -51,21 +58,13 @@ def test_a_labs_ledger_is_filed_without_its_reviews(solvent, tmp_path):
     hostile = {**ASKED_FOR, "rationale": "worth [bold]0.6 bits[/bold] \x1b[31meach"}
     review = {"target_type": "action", "target_name": "screen", "status": "rejected", "reviewed_by": "system"}
     path.write_text("".join(json.dumps(row) + "\n" for row in (hostile, review)))
-    said = solvent("file", str(path))
-    assert "filed 1, skipped 1" in said
-    assert "line 2: reviewed in the ledger" in said
+    assert "filed 1, skipped 1" in solvent("file", path)
     assert r"worth [bold]0.6 bits[/bold] \x1b[31meach" in solvent("list").replace("\n", "")
 
 
-def test_deferrals_are_logged_once(solvent, tmp_path):
+def test_deferrals_are_logged_once_and_two_lines_may_be_equal(solvent, tmp_path):
     path = tmp_path / "cost_discomfort_log.jsonl"
     row = {"heartbeat_number": 3, "action_considered": "screen", "energy_cost": 4.0, "energy_available": 1.5}
-    path.write_text(json.dumps(row | {"deferral_reason": "hoarding", "design_id": "screen_000"}))
-    assert "logged 1, skipped 0" in solvent("log", str(path))
-    assert "logged 0, skipped 1" in solvent("log", str(path))
-
-
-@pytest.mark.parametrize("arguments", [("list",), ("file", "missing.jsonl"), ("list", "--status", "new")])
-def test_what_is_refused_makes_no_store(solvent, tmp_path, arguments):
-    solvent(*arguments, refused=True)
-    assert not (tmp_path / "costs.db").exists()
+    path.write_text((json.dumps(row | {"deferral_reason": "hoarding"}) + "\n") * 2)
+    assert "logged 2, skipped 0" in solvent("log", path)
+    assert "logged 0, skipped 2" in solvent("log", path)

@@ -1,19 +1,13 @@
 """Real servers as child processes, good and bad: each is priced or is an error of one line, and none survives."""
 
-from __future__ import annotations
-
 import contextlib
-import itertools
+import gzip
 import json
 import shlex
 import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
-import zlib
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import psutil
@@ -23,7 +17,9 @@ pytest.importorskip("sqlalchemy", reason="the extra `store` is not installed")
 
 from solvent.energy.store import CostStore
 from solvent_experiments.console import one_line
+from solvent_experiments.instruments import relay
 from solvent_experiments.instruments.tool_servers import ServerError, list_tools
+from tests.adequacy.scripted import reply, serving
 from tests.commands import call, launching, wait_until
 
 SERVERS = Path(__file__).parent / "servers"
@@ -67,12 +63,8 @@ def test_a_server_that_is_not_ours():
 
 def check_shop(server):
     tools = {tool.name: tool for tool in list_tools(server, PATIENT).tools}
-    assert {name: tool.category for name, tool in tools.items()} == {
-        "list_orders": "read",
-        "update_stock": "modify",
-        "send_message": "send_private",
-        "delete_all": "delete",
-    }
+    assert [*tools] == ["list_orders", "update_stock", "send_message", "delete_all"]
+    assert [tool.category for tool in tools.values()] == ["read", "modify", "send_private", "delete"]
     assert tools["delete_all"].unsure  # it claims to be read-only
     assert tools["update_stock"].allowed_contexts == ("heartbeat", "chat")
 
@@ -81,23 +73,22 @@ def test_over_stdio():
     check_shop(SHOP)
 
 
-def test_over_streamable_http():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    shop = subprocess.Popen([*shlex.split(SHOP), str(port)], stderr=subprocess.DEVNULL)
-    try:
-        wait_until(lambda: answers(port), seconds=20)
-        check_shop(f"http://127.0.0.1:{port}/mcp")
-    finally:
-        shop.terminate()
-        shop.wait(10)
-
-
 def answers(port):
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
         return True
     return False
+
+
+def test_over_streamable_http():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with subprocess.Popen([*shlex.split(SHOP), str(port)], stderr=subprocess.DEVNULL) as shop:
+        try:
+            wait_until(lambda: answers(port), seconds=20)
+            check_shop(f"http://127.0.0.1:{port}/mcp")
+        finally:
+            shop.terminate()
 
 
 @pytest.mark.parametrize(
@@ -111,10 +102,10 @@ def test_all_pages_are_read_and_a_banner_before_them_is_forgiven(mode, names):
 @pytest.mark.parametrize(
     ("mode", "says"),
     [
-        ("dead", "ended before it answered; --stderr shows"),
-        ("junk", "sent nothing that the protocol knows; it sent: hello, this is no protocol"),
-        ("error", r"answered with an error: out of\x1b[31m order"),
-        ("invalid", "sent an answer that can't be read (tools.0.name"),
+        ("dead", "ended before it answered"),
+        ("junk", "hello, this is no protocol"),
+        ("error", r"out of\x1b[31m order"),
+        ("invalid", "tools.0.name"),
         ("flood", "sent more than 8 MiB"),
         ("notices", "sent more than 8 MiB"),
     ],
@@ -124,12 +115,13 @@ def test_an_error_says_what_it_did(mode, says):
 
 
 def test_no_answer_in_time():
-    began = time.monotonic()
-    assert problem(scripted("silent"), 0.5) == "no answer within 0.5 s"
-    assert time.monotonic() - began < 0.5 + 20.0
+    assert "no answer within 0.5 s" in problem(scripted("silent"), 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        assert problem(f"http://127.0.0.1:{silent.getsockname()[1]}/mcp", 0.5) == "no answer within 0.5 s"
-    assert problem(scripted("endless"), 3.0) == "no end of its tools within 3 s"
+        assert "no answer within 0.5 s" in problem(f"http://127.0.0.1:{silent.getsockname()[1]}/mcp", 0.5)
+
+
+def test_no_end_of_tools_in_time():
+    assert "no end of its tools within 2 s" in problem(scripted("endless"), 2.0)
 
 
 @pytest.mark.parametrize(
@@ -146,51 +138,28 @@ def test_what_is_no_server(server, says):
     assert says in problem(server)
 
 
-class _Page(BaseHTTPRequestHandler):
-    """No server, or an answer without an end: one JSON text, many events, a file that unpacks to much."""
+def events_without_end(handler):
+    handler.begin(content_type="text/event-stream")
+    while not handler.server.open.is_set():
+        handler.wfile.write(b"event: ping\ndata: " + b"x" * 60_000 + b"\n\n")
 
-    def do_POST(self):
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.send_response(500 if self.path == "/broken" else 200)
-        kinds = {"/html": "text/html", "/events": "text/event-stream"}
-        self.send_header("Content-Type", kinds.get(self.path, "application/json"))
-        if self.path == "/packed":
-            self.send_header("Content-Encoding", "gzip")
-        self.end_headers()
-        with contextlib.suppress(ConnectionError):
-            for part in self.parts():
-                self.wfile.write(part)
 
-    def parts(self):
-        if self.path == "/packed":
-            packer = zlib.compressobj(wbits=31)
-            return [*(packer.compress(bytes(2**20)) for _ in range(512)), packer.flush()]
-        if self.path == "/events":
-            return itertools.repeat(b"event: ping\ndata: " + b"x" * 60_000 + b"\n\n")
-        return [b"<h1>It works!</h1>"]
-
-    def log_message(self, *args):
-        pass
+def unpacks_to_much(handler):
+    reply(gzip.compress(bytes(2**29), compresslevel=1), content_encoding="gzip")(handler)
 
 
 @pytest.mark.parametrize(
-    ("path", "says"),
+    ("act", "says"),
     [
-        ("/html", "sent nothing that the protocol knows"),
-        ("/broken", "500 Internal Server Error"),
-        ("/events", "sent more than 8 MiB"),
-        ("/packed", "sent nothing that the protocol knows"),
+        (reply(b"<h1>It works!</h1>", content_type="text/html"), "sent nothing that the protocol knows"),
+        (reply({}, 500), "500 Internal Server Error"),
+        (events_without_end, "sent more than 8 MiB"),
+        (unpacks_to_much, "sent nothing that the protocol knows"),
     ],
 )
-def test_an_address_that_is_no_server_or_never_stops_talking(path, says):
-    with HTTPServer(("127.0.0.1", 0), _Page) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            assert says in problem(f"http://127.0.0.1:{server.server_port}{path}")
-        finally:
-            server.shutdown()
-            thread.join()
+def test_an_address_that_is_no_server_or_never_stops_talking(act, says):
+    with serving(act) as server:
+        assert says in problem(server.url)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
@@ -221,10 +190,27 @@ def test_one_fails_and_the_others_are_shown_and_stored(tmp_path):
     place = tmp_path / "costs.db"
     result = call("tools", scripted("dead"), scripted("ok"), scripted("echo"), "--json", "--store", place)
     assert result.code == 2
-    dead, echo = result.err.splitlines()
-    assert "ended before it answered" in dead
-    assert "answered with an error" in echo
+    assert len(result.err.splitlines()) == 2
     (row,) = json.loads(result.out)
     assert (row["name"], row["energy_cost_category"]) == ("get_time", "read")
     with CostStore(place, create=False) as store:
         assert [row.target_name for row in store.prices()] == ["get_time"]
+
+
+ECHO = "import sys; sys.stdout.write(sys.stdin.read() * 2)"
+ENDLESS = "import sys\nwhile True: sys.stdout.write('x' * 1000)"
+
+
+def passed_on(limit, program, typed=""):
+    """Return what the relay passes on of a Python program's output."""
+    command = [sys.executable, "-I", relay.__file__, str(limit), sys.executable, "-c", program]
+    return subprocess.run(command, input=typed, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_the_relay_passes_on_input_and_output():
+    assert passed_on(8, ECHO, "ab\n ") == "ab\n ab\n "
+
+
+@pytest.mark.parametrize(("limit", "program", "passed"), [(7, ECHO, "\n"), (100_000, ENDLESS, "x\n")])
+def test_the_relay_ends_a_longer_output_with_a_line_of_its_own(limit, program, passed):
+    assert passed_on(limit, program, "ab\n ").endswith(f"{passed}{relay.OVER}\n")

@@ -1,10 +1,7 @@
 """The store on SQLite and PostgreSQL: the source's tables and proposal, the rules, several people at once."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import datetime
-import json
 import sqlite3
 import subprocess
 import sys
@@ -20,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.energy import energy_for_action, energy_for_tool
-from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError, allowed_costs, rows_in
+from solvent.energy.rules import Proposal, ProposalError, StoreError, allowed_costs
 from solvent.energy.store import CostStore
 from solvent.energy.tables import EnergyCost, EnergyCostProposal, McpTool
 from solvent.files import now
@@ -50,27 +47,10 @@ def clock(monkeypatch):
     return clock
 
 
-@pytest.fixture
-def place(new_place):
-    return new_place()
-
-
-@pytest.fixture
-def store(place):
-    with CostStore(place) as opened:
-        opened.register_verbs()
-        opened.enter("action", energy_for_action("reach_out_user", cost=5.0, category="send_private"))
-        yield opened
-
-
 def asked(**changed):
-    proposal = SOURCES | {
-        "target": "screen",
-        "current_cost": 4,
-        "suggested_range": [2.5, 3],
-        "evidence": ["heartbeat_1: put off", "heartbeat_2: put off"],
-    }
-    return Proposal.model_validate(proposal | changed)
+    about_screens = {"target": "screen", "current_cost": 4, "suggested_range": [2.5, 3]}
+    evidence = ["heartbeat_1: put off", "heartbeat_2: put off"]
+    return Proposal.model_validate(SOURCES | about_screens | {"evidence": evidence} | changed)
 
 
 BAD_SQL = {
@@ -90,10 +70,8 @@ BAD_SQL = {
 
 @pytest.mark.parametrize("statement", BAD_SQL.values(), ids=BAD_SQL)
 def test_checks_hold_for_other_programs(store, statement):
-    with (
-        pytest.raises(sa.exc.IntegrityError, match=r"(?i)check constraint"),
-        store._engine.begin() as connection,
-    ):
+    checked = pytest.raises(sa.exc.IntegrityError, match=r"(?i)check constraint")
+    with checked, store._engine.begin() as connection:
         connection.execute(sa.text(statement))
 
 
@@ -107,23 +85,19 @@ def test_a_tool_has_the_sources_columns(store):
     assert (row.energy_cost, row.energy_cost_floor) == (tool.energy_cost, 3.0)
     assert row.allowed_contexts == ["chat"]
     assert store.register_tools([tool])[0].revision == 0  # known tools stay as they are
-    raised = asked(
-        target=tool.name, current_cost=tool.energy_cost, suggested_range=[4.5, 5], direction="increase"
-    )
-    store.approve(store.file(raised).id)
+
+
+def test_an_approval_sets_a_tools_price(store):
+    (price,) = store.register_tools([energy_for_tool("slack:send_message")])
+    higher = {"current_cost": price.cost, "suggested_range": [4.5, 5], "direction": "increase"}
+    store.approve(store.file(asked(target=price.target_name, **higher)).id)
     with store._session() as session:
         assert session.scalar(sa.select(McpTool.energy_cost)) == 4.5
 
 
-def test_an_approval_sets_a_price_with_its_history(store, tmp_path):
-    path = tmp_path / "proposal.json"
-    path.write_text(json.dumps(SOURCES, indent=2))
-    ((_, key, proposal),) = rows_in(path, Proposal)
-    filed = store.file(proposal, key=key)
-    with pytest.raises(ProposalError, match="name a cost"):  # its nearest end is the price
-        store.approve(filed.id)
-    done = store.approve(str(filed.id), new_cost=4.5, notes="agreed")
-    assert (done.status, done.reviewed_by, done.review_notes) == ("approved", "user", "agreed")
+def test_a_price_keeps_its_history(store):
+    filed = store.file(Proposal.model_validate(SOURCES))
+    store.approve(str(filed.id), new_cost=4.5)
     history = [(price.revision, price.cost, price.proposal_id) for price in store.history("reach_out_user")]
     assert history == [(0, 5.0, None), (1, 4.5, filed.id)]
 
@@ -224,18 +198,12 @@ def test_processes_share_a_new_store(place):
 
 def test_a_role_may_file_and_not_review(server):
     place = server.new_database()
-    with (
-        CostStore(place.replace("solvent@", "solvent:secret@")) as store,
-        store._engine.begin() as connection,
-    ):
-        for statement in (
-            "CREATE ROLE agent LOGIN",
-            "GRANT SELECT ON ALL TABLES IN SCHEMA public TO agent",
-            "GRANT INSERT ON energy_cost_proposals, cost_discomfort_log TO agent",
-        ):
-            connection.execute(sa.text(statement))
+    with CostStore(place) as store:
         store.register_verbs()
-        assert "secret" not in store.place
+        with store._engine.begin() as connection:
+            connection.execute(sa.text("CREATE ROLE agent LOGIN"))
+            connection.execute(sa.text("GRANT SELECT ON ALL TABLES IN SCHEMA public TO agent"))
+            connection.execute(sa.text("GRANT INSERT ON energy_cost_proposals, cost_discomfort_log TO agent"))
     with CostStore(place.replace("solvent@", "agent@"), create=False) as agent:
         row = agent.file(asked())
         for review in (agent.approve, agent.reject):
@@ -243,6 +211,11 @@ def test_a_role_may_file_and_not_review(server):
                 review(row.id)
         with pytest.raises(StoreError, match="permission denied"):
             agent.enter("action", energy_for_action("new", cost=1.0))
+
+
+def test_a_password_is_not_shown(server):
+    with CostStore(server.new_database().replace("solvent@", "solvent:secret@")) as store:
+        assert "secret" not in store.place
 
 
 @pytest.mark.parametrize(
@@ -267,21 +240,3 @@ def test_what_is_no_store_stays_as_it_is(tmp_path):
             CostStore(place, create=False)
     assert notes.read_text() == "my notes"
     assert not missing.exists()
-
-
-def test_a_ledger_can_be_read_again(store, tmp_path):
-    path = tmp_path / "cost_discomfort_log.jsonl"
-    row = {"heartbeat_number": 3, "action_considered": "screen", "energy_cost": 4.0, "energy_available": 1.5}
-    path.write_text((json.dumps(row | {"deferral_reason": "hoarding"}) + "\n") * 2)
-    for _ in range(2):
-        for _, key, record in rows_in(path, Discomfort):
-            store.log_discomfort(record, key=key)
-    assert len(store.discomfort("screen")) == 2  # two episodes may have equal lines
-
-
-@pytest.mark.parametrize("line", ["{", "[1]", '{"target": 1}'])
-def test_a_bad_line_is_named(tmp_path, line):
-    path = tmp_path / "proposals.jsonl"
-    path.write_text(json.dumps(SOURCES) + "\n" + line + "\n")
-    with pytest.raises(ValueError, match="line 2"):
-        list(rows_in(path, Proposal))

@@ -1,7 +1,5 @@
 """Thresholds: percentiles, budgets with their exact bound, and shares that are held out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from solvent.gate.calibration import (
-    adaptive_policies,
     control_threshold,
     fewest_negatives,
     measured,
@@ -65,15 +62,6 @@ def test_a_budget_is_kept_on_new_negatives_of_the_kind():
     for _ in range(400):
         broken += control_threshold(rng.random(200), 0.1) > 0.1
     assert broken <= 400 * 0.05 + 12
-
-
-def test_adaptive_policies_carry_their_origin():
-    gaps = np.arange(100) / 100.0
-    first, *_, last = adaptive_policies(gaps, **ABOUT, version=2)
-    assert (first.name, last.name) == ("adaptive.P1.v2", "adaptive.P30.v2")
-    assert (last.tau_accept, last.tau_review) == (0.29, 0.3625)
-    assert first.calibration_count == 100
-    assert adaptive_policies(gaps, [2.5], **ABOUT)[0].label == "P2_5"
 
 
 def test_held_out_shares_vary_around_the_percentile():

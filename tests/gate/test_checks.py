@@ -1,7 +1,5 @@
 """The checks on the words: rules by hand, and the labelled pairs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 
@@ -29,12 +27,7 @@ def fired(claim, *spans):
         ("numbers", "It opened in May 1901.", "It opened on 12 June 1901.", True),
         ("numbers", "It opened on 1 Dec 1755.", "It opened on 1 December 1755.", False),
         ("numbers", "They may come in 1901.", "In 1901 they might come.", False),
-        (
-            "numbers",
-            "It was the second of one kind.",
-            "It was of another kind.",
-            False,
-        ),  # words not asked for
+        ("numbers", "It was the second of one kind.", "It was of another.", False),  # words not asked for
         ("negation", "The mill was never rebuilt.", "The mill was rebuilt.", True),
         ("negation", "The mill was rebuilt.", "The mill wasn't rebuilt.", True),
         ("negation", "It was not only rebuilt but enlarged.", "It was rebuilt and enlarged.", False),
@@ -42,12 +35,7 @@ def fired(claim, *spans):
         ("negation", "The bakery never closed.", "The mill was rebuilt.", False),  # no clause in common
         ("novel_words", "The bakery sells rye bread.", "The mill was built.", True),
         ("novel_words", "The bakery sells bread.", "The mill was built.", False),  # fewer than four
-        (
-            "novel_words",
-            "The mills were building rye bread.",
-            "The mill was built with bread and rye.",
-            False,
-        ),
+        ("novel_words", "The mills were building rye bread.", "The mill was built with rye bread.", False),
     ],
 )
 def test_a_check_objects_to_what_no_span_says(check, claim, span, objects):

@@ -1,7 +1,5 @@
 """``solvent gate``: what the commands print, write, and end with."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -45,25 +43,36 @@ def test_reviews_are_kept_and_learnt_from(written, tmp_path, embedder):
     gate("learn", "--store", store).refused("too few")
 
 
-def test_a_sweep_has_the_documents_table(tmp_path, written, embedder):
-    claims, own = written(small_set(10), "small.jsonl"), tmp_path / "own.jsonl"
-    line = ("sweep", "--dataset", claims, "--out", tmp_path / "sweep.json", "--policies", own, "-q")
-    gate(*line, "--n", 0).succeeded(
-        "held out", "another page", "adaptive.P30.v1", "0 of 30 energies moved", "fails"
+def test_a_sweep_measures_claims_and_keeps_policies(tmp_path, written, embedder):
+    out, own = tmp_path / "sweep.json", tmp_path / "own.jsonl"
+    line = (
+        "sweep",
+        "--dataset",
+        written(small_set(10), "small.jsonl"),
+        "--out",
+        out,
+        "--policies",
+        own,
+        "-q",
     )
-    document = json.loads((tmp_path / "sweep.json").read_text())
+    gate(*line, "--n", 0).succeeded("held out", "another page", "0 of 30 energies moved")
+    document = json.loads(out.read_text())
     assert {"sample", "label", "energy_gap", "cosine"} <= document["samples"][29].keys()
     assert document["checklist"]["stability"]["holds"] is False  # 30 claims are too few
-    gate(*line).succeeded("adaptive.P10.v2", "oracle.k2.v2")
     policies = load_policies(own)
-    assert policies["adaptive.P10.v1"].domain == "small"
-    assert "stability" in policies["adaptive.P10.v1"].failed
-    assert policies["oracle.k2.v1"].measure == "energy"
-    judged = ("judge", claims, "--policy", "P10", "--policies", own, "--store", tmp_path / "reviews", "-q")
-    assert "its checklist fails: " in gate(*judged).out
-    chosen = ("drift", "--policies", own, "--store", tmp_path / "reviews", "--policy")
-    gate(*chosen, "P10").refused("30 claims")
-    gate(*chosen, "k2").refused("percentile")
+    assert (policies["adaptive.P10.v1"].domain, policies["oracle.k2.v1"].measure) == ("small", "energy")
+
+
+def test_a_verdict_says_that_its_policy_fails_the_checklist(tmp_path, written, embedder):
+    claims, own = written(small_set(10)), tmp_path / "own.jsonl"
+    gate("sweep", "--dataset", claims, "--out", tmp_path / "sweep.json", "--policies", own, "-q").succeeded()
+    judged = gate(
+        "judge", claims, "--policy", "P10", "--policies", own, "--store", tmp_path / "reviews", "-q"
+    )
+    assert "its checklist fails: " in judged.out
+    drift = ("drift", "--policies", own, "--store", tmp_path / "reviews", "--policy")
+    gate(*drift, "P10").refused("30 claims")
+    gate(*drift, "k2").refused("percentile")
 
 
 def test_bad_input_is_one_line_and_writes_nothing(written, tmp_path, embedder):

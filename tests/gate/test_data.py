@@ -1,7 +1,5 @@
 """Data sets: labels, groups, mismatched evidence, and broken files."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

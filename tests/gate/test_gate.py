@@ -1,8 +1,5 @@
 """The whole gate: the document's dictionary, call and failure modes, long evidence, and claims of several sentences."""
 
-from __future__ import annotations
-
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,16 +10,11 @@ from hypothesis import strategies as st
 from solvent.gate import FIXED, GateError, evaluate_claim, evaluate_text
 from solvent.gate.embedding import Unread
 from solvent.gate.gate import sentences
-from tests.gate.conftest import P10, SPANS, at
+from tests.gate.conftest import P10, SPANS
+from tests.labs import lines
 
 CLAIM = np.eye(8)[0]
-CASES = [json.loads(line) for line in Path(__file__).with_name("cases.jsonl").read_text("utf-8").splitlines()]
-
-
-def test_a_given_gap_is_told_apart_from_the_measured():
-    result = evaluate_claim(at(0.1), SPANS, "adaptive", 0.5, 0.4559)
-    assert result["energy_gap"] == 0.5
-    assert any("measured here it is 0.1" in reason for reason in result["reasons"])
+CASES = lines(Path(__file__).with_name("cases.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -40,29 +32,24 @@ def test_wrong_arguments_are_errors(arguments, said):
         evaluate_claim(CLAIM, SPANS, **arguments)
 
 
-@pytest.mark.parametrize(
-    ("claim", "spans", "gap"),
-    [
-        (CLAIM, [], None),
-        (CLAIM, np.eye(4), None),
-        (CLAIM * np.nan, SPANS, None),
-        (CLAIM * 2, SPANS, None),
-        ("text", SPANS, None),
-        (CLAIM, SPANS, float("nan")),
-        (CLAIM, SPANS, 7.0),
-    ],
-)
-def test_bad_data_is_rejected_with_its_reason(claim, spans, gap):
-    result = evaluate_claim(claim, spans, P10, energy_gap=gap)
-    assert result["verdict"] == "reject"
-    assert result["hallucination_energy"] == result["energy_gap"] == 1.0
+def assert_bad_data(result):
+    assert (result["verdict"], result["hallucination_energy"], result["energy_gap"]) == ("reject", 1.0, 1.0)
     assert result["reasons"][0].startswith("bad data")
 
 
-# -- the table of failure modes ------------------------------------------------------------------
+@pytest.mark.parametrize("claim", [CLAIM * np.nan, CLAIM * 2, "text"])
+def test_a_bad_claim_is_rejected_with_its_reason(claim):
+    assert_bad_data(evaluate_claim(claim, SPANS, P10))
 
 
-# -- texts ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("spans", [[], np.eye(4)])
+def test_bad_spans_are_rejected_with_their_reason(spans):
+    assert_bad_data(evaluate_claim(CLAIM, spans, P10))
+
+
+@pytest.mark.parametrize("gap", [float("nan"), 7.0])
+def test_a_bad_gap_is_rejected_with_its_reason(gap):
+    assert_bad_data(evaluate_claim(CLAIM, SPANS, P10, energy_gap=gap))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
@@ -80,18 +67,15 @@ def test_the_named_sentence_is_the_worst(words):
     assert result["reasons"][0].startswith("sentence 2 of 2 decides: 'Rye bread")
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("It burned. It was rebuilt.", 2),
-        ("Dr. Smith met Mr. Brown. They left.", 2),
-        ("It cost 3.5 million. No. 5 won.", 2),
-        ('He said "Yes." Then he left.', 2),
-        ("J. R. R. Tolkien wrote it.", 1),
-    ],
-)
-def test_sentences_end_as_in_english(text, count):
-    assert len(sentences(text)) == count
+TWO_SENTENCES = """It burned. It was rebuilt.
+Dr. Smith met Mr. Brown. They left.
+It cost 3.5 million. No. 5 won.
+He said "Yes." J. R. R. Tolkien wrote it."""
+
+
+@pytest.mark.parametrize("text", TWO_SENTENCES.splitlines())
+def test_sentences_end_as_in_english(text):
+    assert len(sentences(text)) == 2
 
 
 @given(st.text(max_size=300))
@@ -155,12 +139,16 @@ def test_any_text_has_a_verdict(words, claim, evidence):
 
 @pytest.mark.slow
 def test_claims_that_stand_in_long_articles_are_accepted(embedder, public_data):
-    """40 sentences of FEVEROUS's evidence, each in an article of 30 such sentences: docs/gate.md has the counts."""
-    rows = map(json.loads, (public_data / "feverous" / "norm.jsonl").read_text("utf-8").splitlines())
+    """40 sentences of FEVEROUS's evidence, each in an article of 30 such sentences: docs/gate.md has the counts.
+
+    Of claims that stand in their evidence word for word a good gate accepts nearly all and rejects hardly any.
+    """
+    rows = lines(public_data / "feverous" / "norm.jsonl")
     known = list(dict.fromkeys(span for row in rows for span in row["evidence"] if 40 < len(span) < 300))
     rng, verdicts = np.random.default_rng(0), []
     for _ in range(40):
-        lines = [known[i] for i in rng.choice(len(known), 30, replace=False)]
-        claim = lines[rng.integers(30)]
-        verdicts.append(evaluate_text(claim, [" ".join(lines)], embedder, FIXED["standard"])["verdict"])
-    assert [verdicts.count(verdict) for verdict in ("accept", "review", "reject")] == [37, 2, 1]
+        article = [known[i] for i in rng.choice(len(known), 30, replace=False)]
+        claim = article[rng.integers(30)]
+        verdicts.append(evaluate_text(claim, [" ".join(article)], embedder, FIXED["standard"])["verdict"])
+    assert verdicts.count("accept") >= 0.9 * len(verdicts)
+    assert verdicts.count("reject") <= 0.05 * len(verdicts)

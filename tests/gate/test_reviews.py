@@ -1,10 +1,6 @@
 """Reviews: verdicts and decisions in a folder, who is asked first, what is learnt, and drift."""
 
-from __future__ import annotations
-
 import re
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -27,10 +23,9 @@ def kept(tmp_path):
 
 
 def test_claims_are_judged_with_the_documents_fields(words):
-    burned, bread = (
-        Sample(text[:3], text, ("the mill burned",)) for text in ("the mill burned", "rye bread")
-    )
-    own, other = judge([burned, bread], words, P10, domain="mills")
+    evidence = ("the mill burned",)
+    bread = Sample("bread", "rye bread", evidence)
+    own, other = judge([Sample("mill", "the mill burned", evidence), bread], words, P10, domain="mills")
     assert (own.verdict, other.verdict) == ("accept", "reject")
     assert own.id != other.id == judge([bread], words, P10, domain="mills")[0].id
     assert Judged.model_validate_json(own.model_dump_json()) == own
@@ -60,32 +55,25 @@ def test_what_is_no_decision_is_refused(kept, key, choice, who, why):
     assert kept.decisions() == {}
 
 
-def test_two_processes_lose_no_line(kept):
-    code = (
-        "import sys; from solvent.gate.reviews import Reviews; from tests.gate.conftest import judged\n"
-        "for i in range(40): Reviews(sys.argv[1]).record([judged(int(sys.argv[2]) * 1000 + i)])"
-    )
-    runs = [subprocess.Popen([sys.executable, "-c", code, str(kept.folder), str(n)]) for n in (1, 2)]
-    assert [run.wait() for run in runs] == [0, 0]
-    assert len(kept.verdicts()) == 83
-
-
-def test_what_is_learnt_comes_from_reviews_of_one_policy_that_people_decided():
+def test_what_is_learnt_comes_from_reviews_that_people_decided():
     rows = [judged(i, 0.41 + 0.001 * i) for i in range(80)]
-    sent = [judged(100 + i, 0.0, checks=["numbers"]) for i in range(5)]  # by a check: they don't count
-    decisions = decided([*rows[20:], *sent]) | decided(rows[:20], "accept")
-    made = learn([*rows, *sent], decisions, 0.05)
+    by_a_check = [judged(100 + i, 0.0, checks=["numbers"]) for i in range(5)]  # they don't count
+    decisions = decided([*rows[20:], *by_a_check]) | decided(rows[:20], "accept")
+    made = learn([*rows, *by_a_check], decisions, 0.05)
     assert made.name == "adaptive.FA5.reviews.v1"
     assert "Of 20 that people accepted 20 pass" in made.promise
-    assert learn(rows, decisions, 0.5).label == "FA50.reviews"
+
+
+def test_too_few_declined_reviews_teach_nothing():
+    rows = [judged(i) for i in range(58)]
     with pytest.raises(GateError, match="59 or more"):
-        learn(rows[:78], decisions, 0.05)
-    other = judged(200, policy=FIXED["standard"])
+        learn(rows, decided(rows), 0.05)
+
+
+def test_reviews_of_two_policies_teach_nothing():
+    rows = [*(judged(i) for i in range(80)), judged(200, policy=FIXED["standard"])]
     with pytest.raises(GateError, match="one policy"):
-        learn([*rows, other], decisions | decided([other]))
-
-
-# -- drift ---------------------------------------------------------------------------------------
+        learn(rows, decided(rows), 0.05)
 
 
 def test_false_alarms_stay_within_the_level():

@@ -1,7 +1,5 @@
 """The assay: likelihood tables against a direct simulation of the physics, and the curve at points known by heart."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -26,12 +24,9 @@ TABLES = tables_for(LabParams())
 # Wells are the document's; how many readouts they make, and which doses a screen has, is tuned.
 PLATES = LabParams().plates
 CONTROLS = {
-    verb: (plate.readouts, plate.replicates)
-    for verb, plate in (
-        (Verb.DMSO, PLATES.dmso),
-        (Verb.BASELINE, PLATES.baseline),
-        (Verb.CALIBRATION, PLATES.calibration),
-    )
+    Verb.DMSO: PLATES.dmso,
+    Verb.BASELINE: PLATES.baseline,
+    Verb.CALIBRATION: PLATES.calibration,
 }
 DOSED = {
     Verb.SCREEN: (PLATES.screen.doses, 4),
@@ -52,9 +47,6 @@ def assert_frequencies(counts, probabilities):
     seen = counts > 0
     g = 2 * (counts[seen] * np.log(counts[seen] / expected[seen])).sum()
     assert g < chi2.isf(1e-6, max(1, len(counts) - 1)), (counts, expected)
-
-
-# -- the curve -----------------------------------------------------------------------------------
 
 
 def test_potencies_are_a_half_log_grid_from_10_nanomolar_to_10_micromolar():
@@ -80,9 +72,6 @@ def test_the_hill_slope_by_hand():
     assert viability(ASSAY, [1e-7])[0, 1] == pytest.approx(0.05 + 0.95 / (1 + 10**1.2))
 
 
-# -- the tables ----------------------------------------------------------------------------------
-
-
 def simulated_readouts(rng, gain, plate_sd, true_viability, replicates, n):
     """The physics with no formula for the sum: plate noise once, technical noise once a well, then the mean."""
     plate = rng.normal(0, plate_sd, n)
@@ -94,9 +83,8 @@ def simulated_readouts(rng, gain, plate_sd, true_viability, replicates, n):
 @pytest.mark.parametrize("verb", CONTROLS)
 def test_control_tables_against_a_simulation_of_every_well(verb):
     rng = np.random.default_rng(11)
-    _, replicates = CONTROLS[verb]
     for state, (gain, plate_sd) in enumerate(instrument_grid(ASSAY)):
-        bins = simulated_readouts(rng, gain, plate_sd, 1.0, replicates, 20_000)
+        bins = simulated_readouts(rng, gain, plate_sd, 1.0, CONTROLS[verb].replicates, 20_000)
         assert_frequencies(np.bincount(bins, minlength=12), TABLES.control_likelihood[verb][:, state])
 
 
@@ -110,9 +98,8 @@ def test_dose_tables_against_a_simulation_of_every_well(verb):
             gain, plate_sd = instrument_grid(ASSAY)[state]
             v = 0.05 + 0.95 / (1 + (dose / ec50[potency]) ** 1.2)
             bins = simulated_readouts(rng, gain, plate_sd, v, replicates, 20_000)
-            assert_frequencies(
-                np.bincount(bins, minlength=12), TABLES.dose_likelihood[verb, r, :, state, potency]
-            )
+            counts = np.bincount(bins, minlength=12)
+            assert_frequencies(counts, TABLES.dose_likelihood[verb, r, :, state, potency])
 
 
 def test_probabilities_far_in_either_tail_are_not_lost():
@@ -121,9 +108,6 @@ def test_probabilities_far_in_either_tail_are_not_lost():
     assert 0 < p[0, 5] < 1e-100  # 0.35 above, at a standard deviation of 0.01
     assert 0 < p[1, 6] < 1e-100
     assert p[0, 5] == pytest.approx(p[1, 6], rel=1e-6)  # mirror images
-
-
-# -- draws ---------------------------------------------------------------------------------------
 
 
 def test_a_uniform_falls_into_the_bin_whose_interval_holds_it():

@@ -1,6 +1,4 @@
-"""Entropy by hand. The posterior as a whole is held against brute force in tests/test_dynamics_belief.py."""
-
-from __future__ import annotations
+"""Entropy by hand. The posterior as a whole is compared with the reference lab's in tests/reference."""
 
 import math
 

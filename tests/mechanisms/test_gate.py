@@ -1,7 +1,5 @@
 """The gate's arithmetic: a span built row by row against QR and SVD, and every threshold from both sides."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -52,9 +50,6 @@ def outside(claim, spans, cut=1e-6):
     return float(residual @ residual)
 
 
-# -- the span ------------------------------------------------------------------------------------
-
-
 @EXAMPLES
 @given(seeds, st.integers(1, 13), st.integers(13, 40))
 def test_what_is_left_is_the_diagonal_of_qr_squared(seed, n, d):
@@ -101,41 +96,22 @@ def test_a_claim_by_hand():
     assert left[2] == pytest.approx(0.75, abs=1e-15)
 
 
-# -- millionths and verdicts ---------------------------------------------------------------------
+def test_energies_are_whole_millionths():
+    energies = (-1e-9, 4.9e-7, 5.1e-7, 0.0672304999, 0.0672305001, 0.9999994, 0.9999996, 1.0 + 1e-9)
+    millionths = [0, 0, 1, 67_230, 67_231, 999_999, MILLION, MILLION]
+    assert [in_millionths(energy) for energy in energies] == millionths
 
 
 @pytest.mark.parametrize(
-    ("energy", "millionths"),
+    ("verdict", "gaps"),
     [
-        (-1e-9, 0),
-        (4.9e-7, 0),
-        (5.1e-7, 1),
-        (0.0672304999, 67_230),
-        (0.0672305001, 67_231),
-        (0.9999994, 999_999),
-        (0.9999996, MILLION),
-        (1.0 + 1e-9, MILLION),
+        (ACCEPT, (0, 67_229, 67_230)),
+        (REVIEW, (67_231, 84_037, 84_038)),
+        (REJECT, (84_039, MILLION)),
     ],
 )
-def test_energies_are_whole_millionths(energy, millionths):
-    assert in_millionths(energy) == millionths
-
-
-@pytest.mark.parametrize(
-    ("gap", "verdict"),
-    [
-        (0, ACCEPT),
-        (67_229, ACCEPT),
-        (67_230, ACCEPT),
-        (67_231, REVIEW),
-        (84_037, REVIEW),
-        (84_038, REVIEW),
-        (84_039, REJECT),
-        (MILLION, REJECT),
-    ],
-)
-def test_the_verdict_at_and_beside_both_thresholds(gap, verdict):
-    assert verdict_on(gap, 67_230, 84_038) == verdict
+def test_the_verdict_at_and_beside_both_thresholds(verdict, gaps):
+    assert [verdict_on(gap, 67_230, 84_038) for gap in gaps] == [verdict] * len(gaps)
 
 
 @given(st.integers(0, MILLION), st.integers(0, MILLION), st.integers(0, MILLION), st.integers(0, MILLION))
@@ -146,26 +122,21 @@ def test_a_larger_gap_and_a_stricter_policy_are_never_milder(gap, more, accept, 
     assert verdict in (ACCEPT, REVIEW, REJECT)
 
 
-# -- fits and rows -------------------------------------------------------------------------------
-
-BELOW = {limit: float(np.nextafter(limit, 0.0)) for limit in (0.35, 0.6, 0.85)}
+def below(limit):
+    return float(np.nextafter(limit, 0.0))
 
 
 @pytest.mark.parametrize(
-    ("peak", "strength"),
+    ("strength", "peaks"),
     [
-        (0.125, "poor"),
-        (BELOW[0.35], "poor"),
-        (0.35, "rough"),
-        (BELOW[0.6], "rough"),
-        (0.6, "good"),
-        (BELOW[0.85], "good"),
-        (0.85, "precise"),
-        (1.0, "precise"),
+        ("poor", (0.125, below(0.35))),
+        ("rough", (0.35, below(0.6))),
+        ("good", (0.6, below(0.85))),
+        ("precise", (0.85, 1.0)),
     ],
 )
-def test_a_fit_is_as_strong_as_its_class_is_believed(peak, strength):
-    assert STRENGTHS[strength_at(peak, 0.35, 0.6, 0.85)] == strength
+def test_a_fit_is_as_strong_as_its_class_is_believed(strength, peaks):
+    assert [STRENGTHS[strength_at(peak, 0.35, 0.6, 0.85)] for peak in peaks] == [strength, strength]
 
 
 @pytest.mark.parametrize(("doses", "bins", "classes"), [(8, 12, 8), (2, 5, 3), (1, 2, 2)])

@@ -1,12 +1,9 @@
 """Measurements: what the observation says of the readouts, by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from solvent import LabEnv, LabParams, ParamError
-from solvent.lab.actions import action_table
 from solvent.lab.mechanisms.measurements import COUNT
 from solvent.lab.verbs import Verb
 from tests.labs import find, open_lab, take
@@ -52,11 +49,9 @@ def test_a_finding_asserts_the_class_that_it_names():
     env = open_lab(base=DATA, seed=1)
     take(env, Verb.SCREEN, 0, claim=0.0)
     truth = int(env.get_state()["potency"][0])
-    table = action_table(env.params)
-    at_095 = (table["verb"] == Verb.PUBLISH_PUBLIC) & (table["compound"] == 0) & (table["confidence"] == 0.95)
-    right = np.flatnonzero(at_095 & (table["potency"] == truth))[0]
-    env.step(int(right))
-    assert env.sentence(int(right)) == f"publish nocodazole as class {truth} at 0.95"
+    right = find(env, Verb.PUBLISH_PUBLIC, 0, confidence=0.95, potency=truth)
+    env.step(right)
+    assert env.sentence(right) == f"publish nocodazole as class {truth} at 0.95"
     assert (env.batch.steps["asserted"][0], bool(env.batch.steps["right"][0])) == (truth, True)
 
 
@@ -73,10 +68,7 @@ def test_belief_and_gain_are_those_of_the_posterior():
     [
         ({"gate": {"enabled": True}}, "publication.names_class"),
         ({"observation": {"joint": True}}, "observation.joint"),
-        (
-            {"observation": {"belief": "none"}},
-            "observation.belief: got 'none'; allowed: one of posterior, data",
-        ),
+        ({"observation": {"belief": "none"}}, "observation.belief: got 'none'; allowed: .*data"),
     ],
 )
 def test_what_does_not_go_together_is_one_line(changes, message):

@@ -1,7 +1,5 @@
 """Proposals: the range, the reviewer's estimate and the new price by hand, and what holds for any of them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -19,9 +17,6 @@ from tests.labs import argue, energy_lab, put, take
 def review(price, fair, paid, heartbeats, floor=0, step_limit=4_000):
     guess = estimate(price, fair, paid, heartbeats, 2.0)
     return reviewed_price(price, suggested_range(price, floor), guess, floor, step_limit)
-
-
-# -- deferrals -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("energy", "reason"), [(20_000, "hoarding"), (19_999, "")])
@@ -52,19 +47,10 @@ def test_a_licensed_finding_is_passed_over_while_the_user_is_there():
     assert step["deferred_verb"] == Verb.PUBLISH_PUBLIC
 
 
-def test_an_action_at_the_cap_hoards_nothing():
-    env = energy_lab()
-    put(env, energy=20_000)
-    assert take(env, Verb.SCREEN)[0]["discomfort"] == ""
-
-
 def test_a_rest_counts_those_before_it():
     env = energy_lab()
     put(env, energy=20_000)
     assert [take(env, Verb.REST)[1]["similar_deferrals"] for _ in range(3)] == [0, 1, 2]
-
-
-# -- the argument --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -101,28 +87,20 @@ def test_a_proposal_takes_a_range_above_the_floor_and_below_the_price(price, fil
     assert (step["proposed_low"] < step["proposed_high"] < price) == files
 
 
-# -- the reviewer --------------------------------------------------------------------------------
-
-
 def test_the_estimate_by_hand():
     """Experience is paid * n / (n + 2): of 2, as much as is trusted by half; of 6, by three quarters."""
     assert estimate(10_000, 6_000, 4, 2, 2.0) == 8_000
-    assert estimate(10_000, 6_000, 12, 2, 2.0) == 7_000
     assert estimate(10_000, 6_000, 8, 6, 2.0) == 7_000
     assert estimate(10_000, 16_000, 4, 2, 2.0) == 13_000
     assert estimate(10_000, 6_000, 1, 2, 0.5) == 8_000
-    assert estimate(10_000, 6_000, 3, 4, 2.0) == 8_000
 
 
 @pytest.mark.parametrize(
     ("price", "fair", "paid", "heartbeats", "floor", "new"),
     [
-        (10_000, 6_000, 0, 2, 0, 10_000),  # nothing was paid for
-        (10_000, 6_000, 0, 1000, 0, 10_000),
+        (10_000, 6_000, 0, 1000, 0, 10_000),  # nothing was paid for
         (10_000, 6_000, 1000, 0, 0, 10_000),  # nothing was deferred
         (10_000, 6_000, 2, 2, 0, 8_667),  # 8666.7
-        (10_000, 6_000, 4, 2, 0, 8_000),
-        (10_000, 6_000, 3, 4, 0, 8_000),
         (10_000, 6_000, 4, 6, 0, 7_600),
         (10_000, 8_000, 4, 2, 0, 9_000),  # the estimate at the upper end
         (10_000, 8_002, 4, 2, 0, 10_000),  # and above it
@@ -132,7 +110,6 @@ def test_the_estimate_by_hand():
         (13_000, 5_000, 1000, 2, 0, 9_000),  # moved by 4 at most
         (5_000, 500, 1000, 2, 0, 2_000),  # not below the lower end
         (13_000, 5_000, 1000, 2, 10_000, 10_000),  # nor the floor
-        (6_400, 1_000, 1000, 2, 6_000, 6_000),
         (6_000, 1_000, 1000, 2, 6_000, 6_000),
     ],
 )

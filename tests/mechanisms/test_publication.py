@@ -1,7 +1,5 @@
 """Publishing: asserted bits and log scores by hand, and that stating one's real confidence is optimal."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -20,7 +20,6 @@ from solvent.lab.words.measured import measured_for, policy_of
 
 FREE = {Verb.REST, Verb.REFLECT, Verb.PROPOSE}
 CALIBRATIONS = {Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION}
-WORDS = ("hedged", "plain", "definitive", "absolute")
 EVIDENCE = (0, 1, 2, 2, 3)  # no look, one, two, three, four: none, thin, reasonable, ample
 
 
@@ -49,9 +48,7 @@ class ReferenceLab:
         self.uses, self.past = dict.fromkeys(Verb, 0), {verb: [] for verb in Verb}
         self.done: set[tuple[Verb, int]] = set()
         self.reflected = False
-        self.felt: dict[Verb, list[int]] = {
-            verb: [] for verb in Verb
-        }  # heartbeats of deferrals, not yet argued
+        self.felt: dict[Verb, list[int]] = {verb: [] for verb in Verb}  # deferrals, not yet argued
         self.last_felt: dict[Verb, int] = {}
         self.pending: dict[Verb, SimpleNamespace] = {}
         self.changed: dict[Verb, int] = {}  # heartbeats of the last approvals
@@ -93,9 +90,8 @@ class ReferenceLab:
         """Update instrument and compounds by Bayes' rule with the readouts of a plate."""
         if verb in CALIBRATIONS:
             for seen in bins:
-                self.instrument = normalised(
-                    self.instrument * self.likelihood(verb, 0, seen)[:, 0], self.instrument
-                )
+                likely = self.likelihood(verb, 0, seen)[:, 0]
+                self.instrument = normalised(self.instrument * likely, self.instrument)
         else:
             rows = self.joint[compound].astype(np.float64)
             for readout, seen in enumerate(bins):
@@ -273,7 +269,7 @@ class ReferenceLab:
     def begin_project(self, potency: list[int]) -> None:
         """Start a new project: new compounds and wells. Debt and what waits for its replication stay."""
         fresh = ReferenceLab(self.params, {"potency": np.array(potency)})
-        for name in (
+        of_compounds = (
             "potency",
             "joint",
             "marginal",
@@ -281,9 +277,9 @@ class ReferenceLab:
             "plates",
             "published",
             "licence",
-            "wells",
             "read_earlier",
-        ):
+        )
+        for name in (*of_compounds, "wells"):
             setattr(self, name, getattr(fresh, name))
 
     def project_follows(self) -> bool:
@@ -431,11 +427,9 @@ class ReferenceLab:
             self.licence[m] += max(0.0, min(row["claim"], lowest - self.entropy(m)))
             self.plates[m].append(verb)
             doses = getattr(self.params.plates, VERBS[verb].name).doses
-            self.page[m] |= {
-                self.params.doses.index(dose): seen for dose, seen in zip(doses, bins, strict=True)
-            }
-            for dose, seen in zip(doses, bins, strict=True):
-                self.read.setdefault((m, self.params.doses.index(dose)), []).append(seen)
+            for dose, seen in zip(map(self.params.doses.index, doses), bins, strict=True):
+                self.page[m][dose] = seen
+                self.read.setdefault((m, dose), []).append(seen)
             strength = sum(self.marginal[m].max() >= limit for limit in (0.5, 0.75, 0.95))
             self.fit[m] = (self.named(m), int(strength))
             told.event = "explored"
@@ -454,10 +448,8 @@ class ReferenceLab:
             if self.params.proposals.enabled:
                 self.review(told)
         self.replicate([one for one in self.waiting if one.at <= self.heartbeat], told)
-        if (
-            self.heartbeat % self.params.assay.lot_heartbeats == 0
-            and self.heartbeat < self.params.budget.heartbeats
-        ):
+        goes_on = self.heartbeat < self.params.budget.heartbeats
+        if goes_on and self.heartbeat % self.params.assay.lot_heartbeats == 0:
             self.change_lot()
             if self.params.career.enabled and self.heartbeat % self.params.career.project_heartbeats == 0:
                 self.begin_project(told.potency)

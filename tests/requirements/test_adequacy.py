@@ -1,7 +1,5 @@
 """What *Epistemic Adequacy Design* asks for, in its order."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """*Action Cost: The Energy Model*: a test for each row of its table."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import re
@@ -13,9 +11,8 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from starlette.testclient import TestClient
 
 from solvent import preset
-from solvent.energy import CATEGORIES, EnergyMeter, energy_for_action, energy_for_tool, explain
+from solvent.energy import CATEGORIES, EnergyMeter, energy_for_tool, explain
 from solvent.energy.rules import Discomfort, Proposal, ProposalError
-from solvent.energy.store import CostStore
 from solvent.energy.tables import CostDiscomfort, EnergyCostProposal, McpTool
 from solvent.lab.mechanisms.energy import DIMENSIONS, EnergyParams, base_cost, energy_rules, multiplier
 from solvent.lab.mechanisms.proposals import CHANGE_HEARTBEATS, FELT_VERBS, suggested_range
@@ -32,14 +29,6 @@ from tests.requirements.rows import not_built, row
 INTENTS = ("cognition", "exploration", "maintenance", "social", "meta")
 READ_ONLY = {"readOnlyHint": True, "openWorldHint": False}
 AT_HOME = {"destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-
-
-@pytest.fixture
-def store(tmp_path):
-    with CostStore(tmp_path / "costs.db") as opened:
-        opened.register_verbs()
-        opened.enter("action", energy_for_action("reach_out_user", cost=5.0, category="send_private"))
-        yield opened
 
 
 def meter_at(hour=12, *, first_use=1.0, **actions):
@@ -61,18 +50,26 @@ def deferring_meter(value=0.5):
     return meter
 
 
+def calibrated_bench():
+    """Return a language model's bench after a calibration."""
+    bench = Bench("Solvent/Lab-v0")
+    bench.reset(0)
+    bench.calibrate("dmso")
+    return bench
+
+
 # -- the budget ----------------------------------------------------------------------------------
 
 
 @row("A fixed income per heartbeat")
 def test_a_fixed_income_per_heartbeat():
-    meter = EnergyMeter(start=5.0, regeneration=3.0, cap=20.0)
+    meter = meter_of(5.0)
     assert [meter.close_heartbeat().balance for _ in range(3)] == [8.0, 11.0, 14.0]
 
 
 @row("Unused energy carries forward up to a cap")
 def test_unused_energy_carries_forward_up_to_a_cap():
-    meter = EnergyMeter(start=16.0, regeneration=3.0, cap=20.0)
+    meter = meter_of(16.0)
     assert [meter.close_heartbeat().balance for _ in range(3)] == [19.0, 20.0, 20.0]
 
 
@@ -164,18 +161,14 @@ def test_the_summary_surfaces_in_reflections():
     meter = meter_at(inquire=("exploration", 3.0))
     meter.act("inquire")
     assert meter.reflect().startswith("Energy spent this heartbeat:\n- cognition: 0\n- exploration: 3\n")
-    bench = Bench("Solvent/Lab-v0")
-    bench.reset(0)
-    bench.calibrate("dmso")
+    bench = calibrated_bench()
     bench.rest()
     assert "Before: 06:00 maintenance 1.5." in bench.reflect()
 
 
 @row("It surfaces in the context of decisions")
 def test_the_summary_surfaces_in_the_context_of_decisions():
-    bench = Bench("Solvent/Lab-v0")
-    bench.reset(0)
-    bench.calibrate("dmso")
+    bench = calibrated_bench()
     assert "Energy of this heartbeat by intent: maintenance 1.5." in bench.rest()
 
 
@@ -227,12 +220,11 @@ def test_six_categories_with_cost_ranges():
 
 @row("Which categories heartbeats allow")
 def test_which_categories_heartbeats_allow():
-    allowed = {TOOLS[name] for name in TOOLS if "heartbeat" in energy_for_tool(name).allowed_contexts}
-    assert allowed == {"read", "create"}
-    at_home = {
-        TOOLS[name] for name in TOOLS if "heartbeat" in energy_for_tool(name, AT_HOME).allowed_contexts
-    }
-    assert at_home == {"read", "create", "modify"}  # whose context decides
+    def allowed(hints):
+        return {TOOLS[name] for name in TOOLS if "heartbeat" in energy_for_tool(name, hints).allowed_contexts}
+
+    assert allowed(None) == {"read", "create"}
+    assert allowed(AT_HOME) == {"read", "create", "modify"}  # whose context decides
 
 
 @row("Discovered tools get their costs automatically")
@@ -281,12 +273,8 @@ def test_discomfort_is_what_is_worth_it_and_repeatedly_deferred():
     for _ in range(3):
         meter.act("reach_out_user", context="chat", value=0.5)
         felt += meter.close_heartbeat().deferrals
-    assert [one.deferral_reason for one in felt] == ["insufficient_energy"] * 3
-    assert [(one.estimated_value, one.similar_deferrals_recent) for one in felt] == [
-        (0.5, 0),
-        (0.5, 1),
-        (0.5, 2),
-    ]
+    assert {(one.deferral_reason, one.estimated_value) for one in felt} == {("insufficient_energy", 0.5)}
+    assert [one.similar_deferrals_recent for one in felt] == [0, 1, 2]
 
 
 @row(
@@ -376,10 +364,9 @@ def test_the_documents_proposal_json():
 
 
 @row("The same in the lab", departs="`propose` has no arguments; the lab fills in target, range and reason")
-def test_in_the_lab_a_proposal_has_no_arguments(tmp_path):
+def test_in_the_lab_a_proposal_has_no_arguments():
     env = energy_lab()
-    (actions,) = (env.actions["verb"] == Verb.PROPOSE).nonzero()
-    assert len(actions) == 1
+    assert (env.actions["verb"] == Verb.PROPOSE).sum() == 1
     _, step = argue(env, Verb.SCREEN, price=10_000)
     assert (step["proposed_verb"], step["proposed_low"], step["proposed_high"]) == (Verb.SCREEN, 4_000, 9_000)
 
@@ -469,12 +456,9 @@ def test_proposals_are_revised_or_withdrawn(store):
 @row("Heartbeats are more restricted than chat")
 def test_heartbeats_are_more_restricted_than_chat():
     meter = meter_of()
-    runs = {
-        context: {name for name in meter.actions if meter.quote(name, context=context).runs}
-        for context in ("heartbeat", "chat")
-    }
-    assert runs["chat"] - runs["heartbeat"] == {"reach_out_user"}
-    assert meter.act("reach_out_user").obstacle == "out_of_context"
+    assert all(meter.quote(name, context="chat").runs for name in meter.actions)
+    obstacles = {name: meter.act(name, context="heartbeat").obstacle for name in meter.actions}
+    assert obstacles == {"think": "", "files:read_file": "", "reach_out_user": "out_of_context"}
 
 
 @row("The agent-facing explanation", note="with a meter's numbers in force")
@@ -500,7 +484,7 @@ def test_in_the_lab_the_explanation_has_the_usual_costs():
 
 # -- the schema ----------------------------------------------------------------------------------
 
-# PostgreSQL's FLOAT and INT are short for DOUBLE PRECISION and INTEGER, TIMESTAMPTZ for TIMESTAMP WITH TIME ZONE.
+SHORT = {"DOUBLE PRECISION": "FLOAT", "INTEGER": "INT", "TIMESTAMP WITH TIME ZONE": "TIMESTAMPTZ"}
 PROPOSALS = """id UUID DEFAULT gen_random_uuid() NOT NULL, target_type TEXT NOT NULL, target_name TEXT NOT NULL,
     current_cost FLOAT NOT NULL, suggested_min FLOAT NOT NULL, suggested_max FLOAT NOT NULL, direction TEXT NOT NULL,
     rationale TEXT NOT NULL, confidence FLOAT NOT NULL, evidence JSONB DEFAULT '[]' NOT NULL, heartbeat_refs INT[],
@@ -518,11 +502,7 @@ ENERGY_OF_A_TOOL = """energy_cost FLOAT DEFAULT 2.0, energy_cost_category TEXT, 
 def columns(table):
     """Return the columns of a table, as PostgreSQL is told to create them."""
     text = str(CreateTable(table.__table__).compile(dialect=postgresql.dialect()))
-    for name, short in (
-        ("DOUBLE PRECISION", "FLOAT"),
-        ("INTEGER", "INT"),
-        ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"),
-    ):
+    for name, short in SHORT.items():
         text = text.replace(name, short)
     return re.findall(r"^\t([a-z_]+ .+?),? *$", text, re.MULTILINE)
 
@@ -532,10 +512,8 @@ def of_the_document(columns):
 
 
 def indexes(table):
-    dialect = postgresql.dialect()
-    return {
-        str(CreateIndex(one).compile(dialect=dialect)) for one in table.__table__.indexes if not one.unique
-    }
+    made = [CreateIndex(index) for index in table.__table__.indexes if not index.unique]
+    return {str(one.compile(dialect=postgresql.dialect())) for one in made}
 
 
 @row("Table `energy_cost_proposals`")
@@ -548,30 +526,22 @@ def test_table_energy_cost_proposals():
     }
 
 
-REVIEWED = {"status": "rejected", "reviewed_by": "user", "reviewed_at": NOON}
+FILED = {
+    "target_type": "mcp_tool", "target_name": "slack:send_message", "current_cost": 5.0, "suggested_min": 4.0,
+    "suggested_max": 4.5, "direction": "decrease", "rationale": "why not", "confidence": 1.0,
+    "status": "rejected", "reviewed_by": "user", "reviewed_at": NOON,
+}  # fmt: skip
+WRONG = {"confidence": 1.5, "status": "new", "direction": "up", "target_type": "verb", "reviewed_by": "me"}
 
 
 @row("Its checks and statuses")
-@pytest.mark.parametrize(
-    ("column", "wrong"),
-    [
-        ("confidence", 1.5),
-        ("status", "new"),
-        ("direction", "up"),
-        ("target_type", "verb"),
-        ("reviewed_by", "me"),
-    ],
-)
-def test_checks_and_statuses_of_proposals(store, column, wrong):
-    given = REVIEWED | {
-        "target_type": "mcp_tool", "target_name": "slack:send_message", "current_cost": 5.0, "suggested_min": 4.0,
-        "suggested_max": 4.5, "direction": "decrease", "rationale": "why not", "confidence": 1.0,
-    }  # fmt: skip
+@pytest.mark.parametrize(("column", "value"), WRONG.items())
+def test_checks_and_statuses_of_proposals(store, column, value):
+    table = EnergyCostProposal.__table__
     with store._engine.begin() as connection:
-        table = EnergyCostProposal.__table__
         with pytest.raises(sa.exc.IntegrityError), connection.begin_nested():
-            connection.execute(table.insert().values(given | {column: wrong}))
-        connection.execute(table.insert().values(given))
+            connection.execute(table.insert().values(FILED | {column: value}))
+        connection.execute(table.insert().values(FILED))
 
 
 @row("Table `cost_discomfort_log`")
@@ -611,12 +581,9 @@ def test_in_the_lab_a_deferral_has_one_of_two_reasons(tmp_path, energy, verb, re
     put(env, energy=energy)
     info, _, lab = take(env, verb)
     (line,) = lines(tmp_path / "discomfort.jsonl")
-    assert (info["discomfort"], line["deferral_reason"], line["action_considered"]) == (
-        reason,
-        reason,
-        "dose_response",
-    )
-    assert (line["energy_available"], lab["discomfort"].sum()) == (energy / 1000, evidence)
+    assert info["discomfort"] == line["deferral_reason"] == reason
+    assert (line["action_considered"], line["energy_available"]) == ("dose_response", energy / 1000)
+    assert lab["discomfort"].sum() == evidence
 
 
 @row("Columns of `mcp_tools`")

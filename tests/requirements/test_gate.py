@@ -1,7 +1,5 @@
 """What *Deterministic Policy Gates for Stochastic Systems* asks for, in its order."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -18,7 +18,7 @@ from typing import Any
 from tests.yardstick.digest import differences
 
 KEPT = Path(__file__).with_name("kept.json")
-PARTS = {"worlds": "worlds", "tables": "worlds", "agents": "agents"}
+PARTS = {"worlds": "worlds", "agents": "agents"}
 """Part -> the module that has a function of its name."""
 
 

@@ -9,10 +9,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-import solvent
 from solvent import ENVIRONMENTS, preset
-from solvent.lab.tables import tables_for
-from tests.yardstick.digest import Digest, of, of_log
+from tests.yardstick.digest import Digest, of_log
 
 IDS = {arguments["preset"]: env_id for env_id, arguments in ENVIRONMENTS.items()}
 PRESETS = ("default", "energy", "gate", "frontier", "lab", "tiny", "data", "document")
@@ -98,21 +96,3 @@ def world(name: str) -> dict[str, Any]:
 
 def worlds() -> dict[str, Any]:
     return {name: world(name) for name in PRESETS}
-
-
-def tables() -> dict[str, Any]:
-    """Return digests of the measured sentences as stored, and of every table of every level."""
-    found: dict[str, Any] = {}
-    for path in sorted(Path(solvent.__file__).parent.rglob("measured.npz")):
-        with np.load(path) as arrays:
-            found[f"{path.parent.name}/measured.npz"] = {name: of(arrays[name]) for name in arrays.files}
-    return found | {name: {"fields": dict(of_tables(tables_for(preset(name))))} for name in PRESETS}
-
-
-def of_tables(record: Any, prefix: str = "") -> Any:
-    """Yield name and digest of every table; blank records are layouts, and left out."""
-    for name in record.dtype.names:
-        if record[name].dtype.names and not name.startswith("blank"):
-            yield from of_tables(record[name], f"{prefix}{name}.")
-        elif not name.startswith("blank"):
-            yield prefix + name, of(np.array(record[name]))
