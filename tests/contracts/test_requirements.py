@@ -1,18 +1,19 @@
-"""The page of the source documents is that of the tests in ``tests/requirements``, and these notice what they say."""
+"""The page of the source documents is that of the tests in ``tests/requirements``; every seeded fault is noticed."""
 
 import json
 import re
 
 import pytest
 
-from tests.mutations import RESULTS, all_mutations
+from tests.mutations import RESULTS, ROOT, all_mutations
 from tests.requirements.__main__ import PAGE, all_rows, page
 from tests.requirements.rows import DEPARTS, MET, NOT_BUILT
 
 ROWS = all_rows()
+MUTATIONS = all_mutations()
 FAULTS = {
     name: fault
-    for name, fault in all_mutations().items()
+    for name, fault in MUTATIONS.items()
     if fault.get("test", "").startswith("tests/requirements/")
 }
 NOTICED = json.loads(RESULTS.read_text(encoding="utf-8"))
@@ -45,3 +46,16 @@ def test_every_fault_has_its_row():
 def test_every_row_has_a_test_of_its_own():
     tests = [row.test for row in ROWS if row.test]
     assert len({*tests}) == len(tests)
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_seeded_fault_can_be_made(name):
+    """Its old text stands once: code that was rewritten would leave it untried."""
+    mutation = MUTATIONS[name]
+    assert (ROOT / mutation["file"]).read_text(encoding="utf-8").count(mutation["old"]) == 1
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_seeded_fault_was_noticed_by_a_test_that_exists(name):
+    file, _, test = (NOTICED[name] or "").partition("::")
+    assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8")
