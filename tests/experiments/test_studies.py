@@ -226,6 +226,12 @@ def test_a_clone_shows_the_result_that_it_comes_with(name: str, tmp_path: Path, 
     assert all(label.split()[0] in shown for label in (*result.findings, *result.means))
 
 
+def test_a_shipped_result_keeps_its_date_and_machine(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    call("study", "show", "headline", "--out", tmp_path).succeeded()
+    assert StudyResult.read(tmp_path / "headline.json") == StudyResult.read(SHIPPED / "headline.json")
+
+
 def test_an_edited_result_is_refused(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("solvent_experiments.studies.results.SHIPPED", tmp_path)
     monkeypatch.chdir(tmp_path)

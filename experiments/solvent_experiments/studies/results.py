@@ -12,7 +12,7 @@ from typing import Any, Self
 from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from solvent.files import first_problem
+from solvent.files import first_problem, write_json
 from solvent.lab.settings import nearest
 from solvent_experiments import studies
 from solvent_experiments.config import ConfigError, read_json
@@ -20,7 +20,7 @@ from solvent_experiments.console import Progress, new_console
 from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import BLUE, GREEN, GREY, RED, head, new_figure, save, styled
 from solvent_experiments.folder import by_seed
-from solvent_experiments.results import provenance, write_result
+from solvent_experiments.results import provenance
 from solvent_experiments.run import Pool, Processes, run_experiment
 from solvent_experiments.statistics import NOTHING, Interval, mean_interval
 from solvent_experiments.studies.records import make_table
@@ -209,8 +209,7 @@ def means_table(result: StudyResult) -> Table:
 
 def write(result: StudyResult, study: Study, out: Path, name: str) -> list[Path]:
     """Write a result as ``NAME.json`` and its figures as PNG; return their paths."""
-    measured = result.model_dump(exclude={"command", "finished", "machine", "versions"})
-    write_result(out / f"{name}.json", measured, result.command)
+    write_json(out / f"{name}.json", result.model_dump())
     with styled():
         figures = study.draw(result) if study.draw else {"": findings_figure(result)}
         paths = []
