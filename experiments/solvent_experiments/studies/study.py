@@ -171,14 +171,12 @@ class Compare:
 
     def _number(self, tables: Sequence[Columns]) -> Interval:
         samples = [by_seed(table, self.column) for table in tables]
-        if self.over is None:
-            return (
-                difference(samples[1], samples[0], paired=self.paired)
-                if self.to
-                else mean_interval(samples[0])
-            )
-        shares = [(part, by_seed(table, self.over)) for part, table in zip(samples, tables, strict=True)]
-        return share_difference(shares[1], shares[0]) if self.to else share_interval(*shares[0])
+        if self.over is not None:
+            shares = [(part, by_seed(table, self.over)) for part, table in zip(samples, tables, strict=True)]
+            return share_difference(shares[1], shares[0]) if self.to else share_interval(*shares[0])
+        if self.to is None:
+            return mean_interval(samples[0])
+        return difference(samples[1], samples[0], paired=self.paired)
 
 
 @dataclass(frozen=True)
