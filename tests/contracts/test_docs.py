@@ -182,6 +182,14 @@ def test_a_result_file_begins_with_its_provenance(path):
     assert content["versions"]["solvent"]
 
 
+def test_the_measured_numbers_of_studies_are_links_to_their_results():
+    sections = text_of("studies").split("\n## predictions\n")[1].split("\n## What earlier studies found\n")[0]
+    prose = [
+        line for line in fill.NUMBER.sub("", sections).splitlines() if not line.startswith(("|", "<!--", "!"))
+    ]
+    assert set(re.findall(r"\d+\.\d+", "\n".join(prose))) == {"1.24"}  # Tiny's optimum, of docs/exact.md
+
+
 def test_a_number_that_was_edited_by_hand_is_named(tmp_path, monkeypatch):
     page = tmp_path / "x.md"
     page.write_text('[9.99](results/studies/costs.json "PPO, enforced: share right less stated") bits\n')
