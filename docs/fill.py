@@ -1,9 +1,9 @@
 """Fill the pages with the numbers of the result files: ``python docs/fill.py``; ``--check`` only compares.
 
 A number in a sentence is a link to its result, whose title names it: ``[0.39](results/studies/x.json "finding @.2f")``.
-The part after ``@`` is its format; a leading ``|`` takes the sign away, a trailing ``~`` adds the interval. A mean is
-named ``row / column``. A table stands between ``<!-- table: NAME ARGUMENTS -->`` and ``<!-- end -->``; its maker is a
-function below, or an entry of ``tables.toml``.
+The part after ``@`` is its format; a leading ``-`` turns the sign, as of a loss, a trailing ``~`` adds the interval. A
+mean is named ``row / column``. A table stands between ``<!-- table: NAME ARGUMENTS -->`` and ``<!-- end -->``; its
+maker is a function below, or an entry of ``tables.toml``.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def number(study: str, reference: str) -> str:
 
 def shown(entry: Any, form: str) -> str:
     """Return a number in a format; of one with an interval its value, or its share."""
-    sign, spec, interval = form.startswith("|"), form.strip("|~"), form.endswith("~")
+    sign, spec, interval = -1 if form.startswith("-") else 1, form.strip("-~"), form.endswith("~")
     value = entry.get("value", entry.get("share")) if isinstance(entry, dict) else entry
-    text = format(abs(value) if sign else value, spec).replace("%", " %")
+    text = format(sign * value, spec).replace("%", " %")
     if interval:
-        low, high = sorted(abs(entry[end]) if sign else entry[end] for end in ("low", "high"))
+        low, high = sorted(sign * entry[end] for end in ("low", "high"))
         text += f" ({format(low, spec).removesuffix('%')} to {format(high, spec).removesuffix('%')})"
     return text
 

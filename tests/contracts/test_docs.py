@@ -190,6 +190,11 @@ def test_the_measured_numbers_of_studies_are_links_to_their_results():
     assert set(re.findall(r"\d+\.\d+", "\n".join(prose))) == {"1.24"}  # Tiny's optimum, of docs/exact.md
 
 
+@pytest.mark.parametrize(("value", "text"), [(-0.39, "0.39"), (0.39, "-0.39")])
+def test_a_loss_that_became_a_gain_shows_it(value, text):
+    assert fill.shown({"value": value, "low": value, "high": value}, "-.2f") == text
+
+
 def test_a_number_that_was_edited_by_hand_is_named(tmp_path, monkeypatch):
     page = tmp_path / "x.md"
     page.write_text('[9.99](results/studies/costs.json "PPO, enforced: share right less stated") bits\n')
