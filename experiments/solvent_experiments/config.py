@@ -251,18 +251,29 @@ def runnable(experiment: Experiment, folder: Path) -> Experiment:
     from solvent.lab.words.measured import measured_for
 
     measured_for(experiment.lab)  # fails for a lab whose sentences were not measured
-    seeds, evaluated = experiment.seeds, experiment.evaluation.seeds
-    if twice := next((seed for seed in seeds if seeds.count(seed) > 1), None):
-        raise ParamError("seeds", f"got {twice} twice; allowed: distinct numbers")
-    if shared := [seed for seed in seeds if experiment.train and seed in evaluated]:
-        between = f"({evaluated[0]} to {evaluated[-1]})"
-        raise ParamError("seeds", f"got {shared[0]}; allowed: no seed of an evaluation episode {between}")
+    _check_seeds(experiment)
     if experiment.track == "wandb" and find_spec("wandb") is None:
         raise ParamError("track", f"wandb is not installed; allowed: after `{install('track')}`")
     classes = _try_agents(experiment, folder)
     if classes:
         fields = {name: getattr(experiment, name) for name in Experiment.model_fields}
         experiment = ExperimentWithClasses(**fields, folder=folder.resolve(), classes=classes)
+    _check_names(experiment)
+    return experiment
+
+
+def _check_seeds(experiment: Experiment) -> None:
+    """Raise ParamError for a training seed that is given twice or that an evaluation meets."""
+    seeds, evaluated = experiment.seeds, experiment.evaluation.seeds
+    if twice := next((seed for seed in seeds if seeds.count(seed) > 1), None):
+        raise ParamError("seeds", f"got {twice} twice; allowed: distinct numbers")
+    if shared := [seed for seed in seeds if experiment.train and seed in evaluated]:
+        between = f"({evaluated[0]} to {evaluated[-1]})"
+        raise ParamError("seeds", f"got {shared[0]}; allowed: no seed of an evaluation episode {between}")
+
+
+def _check_names(experiment: Experiment) -> None:
+    """Raise ParamError for an agent whose name can't be that of a folder, and for no agent at all."""
     names = [("agents", name) for name in experiment.agent_names]
     names += [(f"train.{name}", name) for name in experiment.train]
     names += [(f"language.{name}", name) for name in experiment.language]
@@ -273,7 +284,6 @@ def runnable(experiment: Experiment, folder: Path) -> Experiment:
         if not NAME.fullmatch(name) or OF_A_RUN.fullmatch(name) or name.casefold() in taken:
             raise ParamError(key, f"{name!r:.80} can't name a folder; allowed: {ALLOWED_NAME}")
         taken.add(name.casefold())  # some file systems ignore case
-    return experiment
 
 
 def _try_agents(experiment: Experiment, folder: Path) -> dict[str, str]:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from solvent_experiments.config import ConfigError, Experiment, experiment_of, put_at
@@ -22,6 +23,7 @@ from solvent_experiments.console import say, suggest
 from solvent_experiments.figures.frame import names_at_right
 from solvent_experiments.figures.style import colour_of, new_figure
 from solvent_experiments.run import Pool
+from solvent_experiments.statistics import Interval
 from solvent_experiments.studies.results import StudyResult, result_of, run_arms, show, write
 from solvent_experiments.studies.study import Arm, Study, StudyData
 
@@ -114,22 +116,32 @@ def draw(result: StudyResult) -> Mapping[str, Figure]:
     labs, agents = dict.fromkeys(lab for lab, *_ in rows), dict.fromkeys(agent for *_, agent in rows)
     figure = new_figure(0.9 + INCHES * len(PANELS))
     for axes, (name, title) in zip(figure.subplots(len(PANELS), 1, sharex=True), PANELS.items(), strict=True):
-        ends = []
-        for agent in agents:
-            numbers = [result.means[f"{lab}: {agent}"][name].interval for lab in labs]
-            values, colour = [number.value for number in numbers], colour_of(agent)
-            axes.plot(range(len(labs)), values, "o-", ms=3, lw=1.2, color=colour)
-            if name == "return":
-                lows, highs = [number.low for number in numbers], [number.high for number in numbers]
-                axes.vlines(range(len(labs)), lows, highs, color=colour, lw=3, alpha=0.4)
-            ends.append((values[-1], agent, colour))
+        lines = {agent: [result.means[f"{lab}: {agent}"][name].interval for lab in labs] for agent in agents}
+        _panel(axes, lines, intervals=name == "return")
         axes.set_title(title)
-        axes.margins(x=0.04)
-        names_at_right(axes, ends, INCHES)
+    _name_values(axes, list(labs))
+    return {"": figure}
+
+
+def _panel(axes: Axes, lines: Mapping[str, Sequence[Interval]], *, intervals: bool) -> None:
+    """Draw a line for each agent, with its name at the end, and the intervals if asked."""
+    ends = []
+    for agent, numbers in lines.items():
+        places, colour = range(len(numbers)), colour_of(agent)
+        axes.plot(places, [number.value for number in numbers], "o-", ms=3, lw=1.2, color=colour)
+        if intervals:
+            lows, highs = [number.low for number in numbers], [number.high for number in numbers]
+            axes.vlines(places, lows, highs, color=colour, lw=3, alpha=0.4)
+        ends.append((numbers[-1].value, agent, colour))
+    axes.margins(x=0.04)
+    names_at_right(axes, ends, INCHES)
+
+
+def _name_values(axes: Axes, labs: Sequence[str]) -> None:
+    """Name the values below an axis: of one parameter alone, without it."""
     keys, texts = zip(*(lab.split("=", 1) for lab in labs), strict=True)
     if len(set(keys)) == 1 and not any(", " in lab for lab in labs):
         axes.set_xticks(range(len(labs)), texts)
         axes.set_xlabel(keys[0])
     else:
         axes.set_xticks(range(len(labs)), labs, rotation=30, ha="right")
-    return {"": figure}
