@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from solvent.adequacy.formats import read_turns
 from solvent.adequacy.hook import MARK, judge_payload
-from solvent.adequacy.transcripts import read_turns
 from tests.labs import lines
 
 CASES = Path(__file__).parent / "cases"

@@ -25,10 +25,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from solvent.adequacy.formats import Turn, read_turns, turn_of
 from solvent.adequacy.heuristic import Adequacy, score
 from solvent.adequacy.patterns import Trigger, triggered
 from solvent.adequacy.records import Correction, correction_for
-from solvent.adequacy.transcripts import Turn, read_turns, turn_of
 from solvent.files import InputError, strict_json
 
 __all__ = ["MARK", "VERDICTS", "Decision", "judge_payload"]

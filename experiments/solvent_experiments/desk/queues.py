@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol
 
 from solvent.adequacy import score
 from solvent.adequacy.calls import Call
+from solvent.adequacy.formats import read_turns
 from solvent.adequacy.records import ScoreRecord, labelled, record_of
-from solvent.adequacy.transcripts import read_turns
 from solvent.energy.rules import ProposalError, allowed_costs
 from solvent.energy.store import CostStore
 from solvent.energy.tables import EnergyCostProposal

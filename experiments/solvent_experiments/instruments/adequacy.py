@@ -20,9 +20,9 @@ from solvent_experiments.table import Table, show_table
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from solvent.adequacy.formats import Turn
     from solvent.adequacy.heuristic import Adequacy
     from solvent.adequacy.records import Correction, ScoreRecord
-    from solvent.adequacy.transcripts import Turn
 
     R = TypeVar("R", bound=BaseModel)
 
@@ -282,7 +282,7 @@ def patterns(
 
 def _turns(file: Path) -> tuple[Turn, ...]:
     """Return the turns of a transcript, and say what was not read."""
-    from solvent.adequacy.transcripts import read_turns
+    from solvent.adequacy.formats import read_turns
 
     reading = read_turns(file)
     for note in reading.notes:

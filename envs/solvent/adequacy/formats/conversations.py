@@ -1,0 +1,120 @@
+"""The conversations in JSON values: messages one per line, lists of them, requests with their replies.
+
+A list that begins with an earlier conversation is its continuation: logs of requests hold in each line the
+conversation so far.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from solvent.adequacy.formats.texts import list_of, table_of
+
+__all__ = ["Conversation", "conversations_in"]
+
+_LISTS = ("messages", "history", "conversation", "items", "contents")
+_REQUESTS = ("request", "inputs", "input")
+_REPLIES = ("outputs", "output", "response", "choices", "generations")
+_SAME = ("role", "content", "parts", "tool_calls", "tool_call_id")
+
+
+@dataclass
+class Conversation:
+    """Messages in order, with their lines or their places in a list.
+
+    Attributes:
+        name: of the session; empty if it has none but the file's.
+        messages: numbered; a line that is not JSON is a text.
+    """
+
+    name: str
+    messages: list[tuple[int, Any]] = field(default_factory=list)
+
+
+def conversations_in(entries: Iterable[tuple[int, Any]], file: str) -> list[Conversation]:
+    """Return the conversations in the lines of a file, or in the elements of a list."""
+    bare = Conversation("")
+    conversations = [bare]
+    by_end: dict[int, Conversation] = {}  # by the mark of all its messages
+    for number, value in entries:
+        messages = _messages(value)
+        if messages is None:
+            bare.messages.append((number, _unwrapped(value)))
+            continue
+        marks = _marks(messages)
+        known = next((place for place in range(len(marks), 0, -1) if marks[place - 1] in by_end), 0)
+        if known:
+            conversation = by_end.pop(marks[known - 1])
+        else:
+            conversation = Conversation(_name(value) or (f"{file}:{number}" if number > 1 else ""))
+            conversations.append(conversation)
+        conversation.messages += list(enumerate(messages, start=1))[known:]
+        if marks:
+            by_end[marks[-1]] = conversation
+    return [conversation for conversation in conversations if conversation.messages]
+
+
+def _name(value: Any) -> str:
+    table = table_of(value)
+    return str(table.get("sessionId") or table.get("session_id") or table.get("id") or "")
+
+
+def _messages(value: Any) -> list[Any] | None:
+    """Return the messages in a list or an object, in order; None if it isn't a conversation."""
+    if isinstance(value, list):
+        messages = []
+        for element in value:
+            messages += _messages(element) or [] if isinstance(element, list) else [_unwrapped(element)]
+        return messages
+    if not isinstance(value, dict) or "role" in value or isinstance(value.get("content"), str):
+        return None
+    own: list[Any] = next((value[key] for key in _LISTS if list_of(value.get(key))), [])
+    if "type" in value and not own:  # an item or an event
+        return None
+    messages = [message for key in _REQUESTS for message in _request(key, value.get(key))]
+    for part in (_messages(own) or [], *(_reply(value.get(key)) for key in _REPLIES)):
+        messages = _joined(messages, part)
+    if messages and "role" in table_of(value.get("message")):
+        messages.append(value["message"])
+    return messages or None
+
+
+def _request(key: str, value: Any) -> list[Any]:
+    if key == "input" and isinstance(value, str):
+        return [{"role": "user", "content": value}]
+    return _messages(value) or []
+
+
+def _reply(value: Any) -> list[Any]:
+    """Return the messages of a reply: those of its first choice, or the one that it is or holds."""
+    first = table_of(value[0]) if isinstance(value, list) and value else table_of(value)
+    message = table_of(first.get("message"))
+    return [message] if "role" in message else _messages(value) or []
+
+
+def _joined(request: list[Any], reply: list[Any]) -> list[Any]:
+    """Return the messages of a request and its reply, which may repeat the request."""
+    return reply if request and reply[: len(request)] == request else request + reply
+
+
+def _unwrapped(value: Any) -> Any:
+    """Return the message in an object that only wraps it, as Strands does, or the value itself."""
+    table = table_of(value)
+    wraps = "role" in table_of(table.get("message")) and table.keys().isdisjoint(("role", "type"))
+    return table["message"] if wraps else value
+
+
+def _marks(messages: list[Any]) -> list[int]:
+    """Return a mark for each beginning of a conversation, by which it is known when it is repeated."""
+    marks, mark = [], 0
+    for message in messages:
+        # A reply has fields, often empty ones, that the next request leaves out.
+        same = {
+            key: table_of(message)[key] for key in _SAME if table_of(message).get(key) not in (None, [], "")
+        }
+        mark = hash((mark, json.dumps(same or message, sort_keys=True)))
+        marks.append(mark)
+    return marks

@@ -1,0 +1,79 @@
+"""Contents of the Gemini API: ``{role, parts}`` with ``functionCall`` and ``functionResponse``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from solvent.adequacy.formats import chat
+from solvent.adequacy.formats.document import Document
+from solvent.adequacy.formats.session import Session
+from solvent.adequacy.formats.texts import list_of, table_of, text_of
+
+NAME = "Gemini API"
+
+_MARKS = ("functionCall", "functionResponse", "function_call", "function_response")
+
+
+def sniff(document: Document) -> bool:
+    typed = any(
+        "type" in table_of(part) for message in document.messages for part in list_of(message.get("parts"))
+    )
+    return not typed and ("parts" in document.message_keys or not document.block_kinds.isdisjoint(_MARKS))
+
+
+def turns(document: Document, session: Session) -> None:
+    for conversation in document.conversations:
+        session.enter(conversation.name)
+        for message in session.each(conversation.messages):
+            read_content(session, message)
+
+
+def read_content(session: Session, content: dict[str, Any], *, piece: bool = False) -> None:
+    """Read a content of the user or of the model; a ``piece`` is part of a stream."""
+    parts = [table_of(part) for part in list_of(content.get("parts"))]
+    role = chat.ROLES.get(str(content.get("role")))
+    words = [part["text"] for part in parts if isinstance(part.get("text"), str) and not part.get("thought")]
+    for part in parts:
+        if "text" not in part:
+            _read_part(session, part)
+    if role == "user" and words:
+        session.ask(*words)
+    elif role == "assistant":
+        calls = any("functionCall" in part or "function_call" in part for part in parts)
+        session.say("".join(words) if not calls else "", piece=piece)
+    elif role is None:
+        session.unread_line(content.get("type", content.get("role")), content)
+
+
+def _read_part(session: Session, part: dict[str, Any]) -> None:
+    call = table_of(part.get("functionCall") or part.get("function_call"))
+    response = table_of(part.get("functionResponse") or part.get("function_response"))
+    code, ran = table_of(part.get("executableCode")), table_of(part.get("codeExecutionResult"))
+    if call:
+        session.call(call.get("id"), call.get("name"), call.get("args"))
+    elif response:
+        value, failed = response_words(response.get("response"))
+        session.result(response.get("id"), value, failed, name=str(response.get("name")))
+    elif code:
+        session.call(code.get("id"), "executableCode", {"code": code.get("code")})
+    elif ran:
+        failed = None if "outcome" not in ran else not str(ran["outcome"]).endswith("OK")
+        session.result(ran.get("id"), ran.get("output"), failed, name="executableCode")
+    elif not any(map(chat.is_silent, part)) and not part.get("thought"):
+        session.unread_block(" ".join(list(part)[:4]) or "none", part)
+
+
+def response_words(response: Any) -> tuple[Any, bool | None]:
+    """Return the words of a function's response, and whether they tell of an error."""
+    table = table_of(response)
+    if table.get("error"):
+        return text_of(table["error"]), True
+    alone = next(
+        (
+            table[key]
+            for key in ("output", "result", "content")
+            if set(table) <= {key, "error"} and key in table
+        ),
+        response,
+    )
+    return alone, None

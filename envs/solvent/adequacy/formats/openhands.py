@@ -1,0 +1,120 @@
+"""OpenHands' events: ``{action | observation}``, or by ``kind`` since version 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from solvent.adequacy.formats import chat
+from solvent.adequacy.formats.document import Document
+from solvent.adequacy.formats.session import Session
+from solvent.adequacy.formats.texts import list_of, table_of, text_of
+
+NAME = "OpenHands"
+
+_SILENT = {
+    *(
+        "system",
+        "recall",
+        "think",
+        "null",
+        "none",
+        "start",
+        "pause",
+        "change_agent_state",
+        "agent_state_changed",
+    ),
+    *(
+        "condensation",
+        "condensation_request",
+        "SystemPromptEvent",
+        "ConversationStateUpdateEvent",
+        "PauseEvent",
+    ),
+}
+_ERRORS = {"error", "user_rejected"}
+
+
+def sniff(document: Document) -> bool:
+    return any(
+        _is_old(value) or str(value.get("kind")).endswith("Event") for value in _events(document)[:1000]
+    )
+
+
+def turns(document: Document, session: Session) -> None:
+    for value in document.head:
+        if "events" in value or "history" in value:
+            session.enter(value.get("id"))
+    lines = document.entries if not _nested(document) else enumerate(_events(document), start=1)
+    for event in session.each(lines):
+        if str(event.get("kind")).endswith("Event"):
+            _read_new(session, event)
+        elif _is_old(event):
+            _read_old(session, event)
+        else:
+            session.unread_line(event.get("type"), event)
+
+
+def _nested(document: Document) -> bool:
+    return any("events" in value or "history" in value for value in document.head)
+
+
+def _events(document: Document) -> list[dict[str, Any]]:
+    nested = [
+        event for value in document.head for event in list_of(value.get("events") or value.get("history"))
+    ]
+    return [table_of(event) for event in nested] or document.head
+
+
+def _is_old(event: dict[str, Any]) -> bool:
+    return ("action" in event or "observation" in event) and "source" in event and "role" not in event
+
+
+# -- before version 1
+
+
+def _read_old(session: Session, event: dict[str, Any]) -> None:
+    name = str(event.get("action") or event.get("observation"))
+    fields = table_of(event.get("args")) or table_of(event.get("extras"))
+    if name in _SILENT or name.startswith("condensation"):
+        return
+    if name == "message":
+        text = text_of(fields.get("content") or event.get("content") or event.get("message"))
+        session.ask(text) if event.get("source") == "user" else session.say(text)
+    elif "action" in event:
+        given = {key: text for key, text in fields.items() if isinstance(text, str) and key != "thought"}
+        arguments = table_of(fields.get("arguments")) or given
+        session.call(event.get("id"), text_of(fields.get("name")) or name, arguments)
+    else:
+        metadata = table_of(fields.get("metadata"))
+        failed = True if name in _ERRORS or event.get("success") is False else None
+        code = metadata.get("exit_code", fields.get("exit_code"))
+        session.result(event.get("cause"), event.get("content"), failed, code=code, name=name)
+
+
+# -- since version 1
+
+
+def _read_new(session: Session, event: dict[str, Any]) -> None:
+    kind, name = event.get("kind"), event.get("tool_name")
+    action, observation = table_of(event.get("action")), table_of(event.get("observation"))
+    key = event.get("tool_call_id") or event.get("id")
+    if kind == "MessageEvent":
+        message = {**table_of(event.get("llm_message"))}
+        message["role"] = "user" if event.get("source") == "user" else "assistant"
+        chat.read_message(session, message, chat.block)
+    elif kind == "ActionEvent" and name != "think":
+        session.call(key, name, {key: value for key, value in action.items() if key != "kind"})
+    elif kind == "ObservationEvent" and name not in ("think", "finish"):
+        value = observation.get("content", observation.get("output", observation))
+        code = observation.get("exit_code", table_of(observation.get("metadata")).get("exit_code"))
+        key = event.get("tool_call_id") or event.get("action_id")
+        session.result(key, value, observation.get("is_error"), code=code, name=str(name))
+    elif kind in ("AgentErrorEvent", "UserRejectObservation"):
+        key = event.get("tool_call_id") or event.get("action_id")
+        session.result(key, event.get("error") or event.get("rejection_reason"), True, name=str(name))
+    elif (
+        kind not in _SILENT
+        and kind not in ("ActionEvent", "ObservationEvent")
+        and not str(kind).startswith("Condens")
+    ):
+        session.unread_line(kind, event)
