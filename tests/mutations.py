@@ -69,6 +69,7 @@ TESTS = {
     "envs/solvent/energy/": "tests/energy/test_meter.py\ntests/requirements/test_energy.py\ntests/energy/test_store.py",
     "envs/solvent/gate/policy.py": "tests/gate/test_policy.py tests/requirements/test_gate.py\ntests/gate",
     "envs/solvent/gate/": "tests/gate/test_energy.py tests/requirements/test_gate.py\ntests/gate",
+    "envs/solvent/adequacy/formats/": "tests/adequacy/test_formats.py",
     "envs/solvent/adequacy/": "tests/adequacy/test_{stem}.py\ntests/requirements/test_adequacy.py\ntests/adequacy",
     "experiments/solvent_experiments/figures/": "tests/experiments/test_figures.py",
     "experiments/solvent_experiments/studies/": "tests/experiments/test_{stem}.py\ntests/experiments/test_studies.py",

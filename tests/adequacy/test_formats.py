@@ -154,6 +154,21 @@ def test_history_that_grows_line_by_line_is_read_once(tmp_path):
     assert [turn.query for turn in turns] == ["Does it retry?", "And then?"]
 
 
+def test_mark_for_the_cache_does_not_hide_that_a_history_grows(tmp_path):
+    marked = {
+        "role": "user",
+        "content": [{"type": "text", "text": ASKED["content"], "cache_control": {"type": "x"}}],
+    }
+    later = [
+        ASKED,
+        ANSWERED,
+        {"role": "user", "content": "And then?"},
+        {"role": "assistant", "content": "It fails."},
+    ]
+    turns = reading(tmp_path, [{"messages": [marked], "response": ANSWERED}, {"messages": later}]).turns
+    assert [turn.query for turn in turns] == ["Does it retry?", "And then?"]
+
+
 def test_samples_of_one_prompt_stay_apart(tmp_path):
     other = {"role": "assistant", "content": "It sends twice."}
     turns = reading(tmp_path, [{"messages": [ASKED, ANSWERED]}, {"messages": [ASKED, other]}]).turns
@@ -340,6 +355,11 @@ def test_feedback_leaves_no_earlier_answer_open(tmp_path):
     result = reading(tmp_path, [from_claude("user", "Why?"), from_claude("assistant", "No."), feedback])
     assert [turn.response for turn in result.turns] == ["No."]
     assert result.last.response == ""
+
+
+def test_text_of_a_program_alone_is_no_turn(tmp_path):
+    program = from_claude("user", "<local-command-stdout>x</local-command-stdout>")
+    assert reading(tmp_path, [program]).last is None
 
 
 def test_turn_keeps_its_id_as_it_grows(tmp_path):

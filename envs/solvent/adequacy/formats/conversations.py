@@ -17,7 +17,7 @@ __all__ = ["Conversation", "conversations_in"]
 
 _LISTS = ("messages", "history", "conversation", "items", "contents")
 _REQUESTS = ("request", "inputs", "input")
-_REPLIES = ("outputs", "output", "response", "choices", "generations")
+_REPLIES = ("outputs", "output", "response", "choices", "candidates", "generations")
 _SAME = ("role", "content", "parts", "tool_calls", "tool_call_id")
 
 
@@ -91,8 +91,10 @@ def _request(key: str, value: Any) -> list[Any]:
 def _reply(value: Any) -> list[Any]:
     """Return the messages of a reply: those of its first choice, or the one that it is or holds."""
     first = table_of(value[0]) if isinstance(value, list) and value else table_of(value)
-    message = table_of(first.get("message"))
-    return [message] if "role" in message else _messages(value) or []
+    for message in (value, first.get("message"), first.get("content")):
+        if "role" in table_of(message):
+            return [message]
+    return _messages(value) or []
 
 
 def _joined(request: list[Any], reply: list[Any]) -> list[Any]:
@@ -111,10 +113,24 @@ def _marks(messages: list[Any]) -> list[int]:
     """Return a mark for each beginning of a conversation, by which it is known when it is repeated."""
     marks, mark = [], 0
     for message in messages:
-        # A reply has fields, often empty ones, that the next request leaves out.
-        same = {
-            key: table_of(message)[key] for key in _SAME if table_of(message).get(key) not in (None, [], "")
-        }
-        mark = hash((mark, json.dumps(same or message, sort_keys=True)))
+        mark = hash((mark, json.dumps(_essence(message), sort_keys=True)))
         marks.append(mark)
     return marks
+
+
+def _essence(message: Any) -> Any:
+    """Return what a log repeats of a message: a reply has fields that the next request leaves out."""
+    essence = {
+        key: table_of(message)[key] for key in _SAME if table_of(message).get(key) not in (None, [], "")
+    }
+    if isinstance(content := essence.get("content"), list):
+        # A mark for the cache moves on from request to request.
+        blocks = [
+            {key: value for key, value in table_of(one).items() if key != "cache_control"} or one
+            for one in content
+        ]
+        alone = (
+            set(blocks[0]) == {"type", "text"} if len(blocks) == 1 and isinstance(blocks[0], dict) else False
+        )
+        essence["content"] = blocks[0]["text"] if alone else blocks
+    return essence or message

@@ -38,12 +38,18 @@ def _fields(message: dict[str, Any]) -> dict[str, Any]:
     return table_of(inner.get("data")) or table_of(inner.get("kwargs")) or inner
 
 
+def _class(message: dict[str, Any]) -> str:
+    """Return the type of a message, or the class that constructs it."""
+    inner = table_of(message["message"]) if "lc" in table_of(message.get("message")) else message
+    path = list_of(inner.get("id"))
+    return str(path[-1] if path and inner.get("type") == "constructor" else inner.get("type"))
+
+
 def _role(message: dict[str, Any]) -> str | None:
     inner = table_of(message["message"]) if "lc" in table_of(message.get("message")) else message
     if "role" in inner or not ("content" in _fields(message) or "tool_calls" in _fields(message)):
         return None
-    name = list_of(inner.get("id"))[-1:] if inner.get("type") == "constructor" else [inner.get("type")]
-    return _ROLES.get(str(name[0])) if name else None
+    return _ROLES.get(_class(message))
 
 
 def _read_message(session: Session, message: dict[str, Any]) -> None:
@@ -55,7 +61,7 @@ def _read_message(session: Session, message: dict[str, Any]) -> None:
         session.ask(*texts)
     elif role == "assistant":
         for text in texts:
-            session.say(text)
+            session.say(text, piece=_class(message) == "AIMessageChunk")
         for call in list_of(fields.get("tool_calls")) + list_of(fields.get("invalid_tool_calls")):
             session.call(table_of(call).get("id"), table_of(call).get("name"), table_of(call).get("args"))
         more = table_of(fields.get("additional_kwargs"))

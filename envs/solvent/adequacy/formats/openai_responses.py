@@ -12,8 +12,8 @@ from solvent.adequacy.formats.texts import table_of, text_of
 
 NAME = "OpenAI Responses"
 
-_CALL = re.compile(r"(?!tool_)\w+_call")
-_OUTPUT = re.compile(r"\w+_call_output")
+_CALL = re.compile(r"(?!tool_call$)\w+_call")
+_OUTPUT = re.compile(r"\w+_output")
 _SILENT = re.compile(
     r"reasoning|mcp_list_tools|mcp_approval_\w+|compaction|ghost_snapshot|item_reference|world_state"
 )
@@ -82,7 +82,7 @@ def _read_call(session: Session, item: dict[str, Any], kind: str) -> None:
 
 
 def _read_output(session: Session, item: dict[str, Any]) -> None:
-    output = item.get("output")
+    output = item.get("output", item.get("tools"))
     table = table_of(output)
     failed = table["success"] is False if isinstance(table.get("success"), bool) else None
     value = table["content"] if failed is not None and "content" in table else output

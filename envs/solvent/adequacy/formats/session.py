@@ -87,7 +87,13 @@ class _OpenTurn:
     joins: bool = False  # the next piece of a text continues the last
     replaced: str = ""  # response before a hook's feedback
     calls: list[_Call] = field(default_factory=list)
+    by_key: dict[str, list[_Call]] = field(default_factory=dict)
+    waiting: list[_Call] = field(default_factory=list)  # calls without a result
     unread: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.query or self.calls or self.final_response or self.unread)
 
     @property
     def closing(self) -> _Call | None:
@@ -126,7 +132,7 @@ class _Track:
         turn, self.now = self.now, _OpenTurn()
         turn.end = made
         self.earlier_calls |= {call.key: call for call in turn.calls if call.key}
-        if turn.line:
+        if not turn.is_empty:
             self.turns.append(turn)
 
 
@@ -232,10 +238,12 @@ class Session:
             return
         now = self._now()
         call = _Call(_id(key), name.strip(), arguments_of(arguments))
-        if not (call.key and any(_same(call, other) for other in now.calls)):
+        same_key = now.by_key.setdefault(call.key, []) if call.key else []
+        if not any(_same(call, other) for other in same_key):
             call.number = self._made[self.track.name]
             self._made[self.track.name] += 1
-            now.calls.append(call)
+            for calls in (now.calls, now.waiting, same_key):
+                calls.append(call)
         now.before, now.texts, now.joins = now.texts, [], False
 
     def result(
@@ -243,24 +251,25 @@ class Session:
     ) -> None:
         """Give a result to its call: by id, by name, or in order. ``flags`` and ``code`` are as in ``result_of``."""
         text, failed = result_of(value, *flags, code=code)
-        call = self._waiting(_id(key), name)
+        call = self._call_of(_id(key), name)
         if call is None:
             self.counts["results without their call"] += 1
             self.call(key, name)
             call = self._now().calls[-1]
         call.answer(text, failed)
-        self._now().joins = False
+        now = self._now()
+        now.joins, now.waiting = False, [other for other in now.waiting if other is not call]
 
-    def _waiting(self, key: str, name: str) -> _Call | None:
-        calls = self._now().calls
-        own = [call for call in calls if key and call.key == key]
-        if own:
+    def _call_of(self, key: str, name: str) -> _Call | None:
+        """Return the call that a result belongs to."""
+        now = self._now()
+        if own := now.by_key.get(key):
             return next((call for call in own if call.result is None), own[-1])
         if key in self.track.earlier_calls:  # its turn has ended, and the result is evidence from now on
             earlier = self.track.earlier_calls[key]
             self.call(key, earlier.name, earlier.arguments)
-            return self._now().calls[-1]
-        free = [call for call in calls if call.result is None and not (key and call.key)]
+            return now.calls[-1]
+        free = [call for call in now.waiting if not (key and call.key)]
         return next((call for call in free if call.name == name), free[0] if free else None)
 
     def complete(self, text: str, failed: bool | None, *, key: str = "", mark: str = "") -> None:
@@ -318,7 +327,7 @@ class Session:
         """Return what was read."""
         tracks = sorted(self._tracks.values(), key=lambda track: (not track.child, track.line))
         main = tracks[-1] if tracks else None
-        under_way = main.now if main and main.now.line else None
+        under_way = main.now if main and not main.now.is_empty else None
         response = under_way.response if under_way else None  # without one that feedback is to replace
         for track in tracks:
             unanswered = bool(track.now.calls) and not track.now.final_response

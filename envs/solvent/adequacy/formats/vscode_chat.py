@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from solvent.adequacy.formats.document import Document
@@ -81,8 +82,16 @@ def _code(part: dict[str, Any]) -> Any:
 
 
 def _content(one: Any) -> str:
+    """Return the text of a part of a result; files are shown as trees of nodes with a ``text`` each."""
     value = table_of(one).get("value", one)
-    return text_of(value)
+    root = table_of(value).get("node")
+    return "".join(_texts(root)) if root else text_of(value)
+
+
+def _texts(node: Any) -> Iterator[str]:
+    yield str(table_of(node).get("text") or "")
+    for child in list_of(table_of(node).get("children")):
+        yield from _texts(child)
 
 
 def _words(part: dict[str, Any]) -> str:
