@@ -23,7 +23,8 @@ def sniff(document: Document) -> bool:
 def turns(document: Document, session: Session) -> None:
     for value in session.each(document.entries):
         if messages := _messages(value):
-            name = table_of(value.get("info")).get("id")
+            info = table_of(value.get("info"))
+            name = info.get("sessionID") or (info.get("id") if "messages" in value else "")
             for message in session.each(enumerate(messages, start=1)):
                 session.enter(name)
                 _read_message(session, message)
