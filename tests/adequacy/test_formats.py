@@ -231,6 +231,15 @@ def test_call_text_is_text_where_calls_are_native(tmp_path, text):
     assert [(len(turn.calls), turn.response) for turn in turns] == [(1, text), (0, "It sends once.")]
 
 
+def test_lines_that_follow_each_other_in_a_circle_are_read(tmp_path):
+    tree = [("1", None), ("2", "1"), ("3", "4"), ("4", "3")]
+    records = [
+        from_claude(kind, kind, uuid=key, parentUuid=parent)
+        for kind, (key, parent) in zip(("user", "assistant", "user", "assistant"), tree, strict=True)
+    ]
+    assert [turn.query for turn in reading(tmp_path, records).turns] == ["user", "user"]
+
+
 def test_call_text_that_no_observation_follows_is_text(tmp_path):
     leaked = {"role": "assistant", "content": '<tool_call>{"name": "read", "arguments": {}}</tool_call>'}
     turns = reading(tmp_path, [ASKED, leaked, {"role": "user", "content": "Thanks."}, ANSWERED]).turns
@@ -416,6 +425,11 @@ def test_other_file_is_refused_in_one_line(tmp_path, content, word):
     with pytest.raises(InputError, match=word) as caught:
         read_turns(tmp_path / "s.jsonl")
     assert "\n" not in str(caught.value)
+
+
+def test_known_format_in_which_nothing_is_said_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"Codex, but nobody"):
+        reading(tmp_path, [{"type": "session_meta", "payload": {"id": "x"}}])
 
 
 def test_refusal_names_every_format(tmp_path):

@@ -35,7 +35,7 @@ _KEYS = (
 
 def sniff(document: Document) -> bool:
     return any(
-        message["role"] in ROLES and ("content" in message or "tool_calls" in message)
+        message["role"] in ROLES and not message.keys().isdisjoint(("content", "parts", "tool_calls"))
         for message in document.messages
     )
 

@@ -63,8 +63,7 @@ def _read_line(session: Session, value: dict[str, Any]) -> None:
     elif attachment.get("type") == "hook_blocking_error" and "Stop" in str(attachment.get("hookEvent")):
         session.feedback()
     elif attachment.get("type") == "queued_command":
-        texts = chat.text_in(attachment.get("prompt"))
-        _read_user(session, {"role": "user", "content": texts or attachment.get("prompt")})
+        _read_user(session, {"content": attachment.get("prompt")})
     elif not _SILENT.fullmatch(str(value.get("type"))):
         session.unread_line(value.get("type"), value)
 
@@ -163,7 +162,8 @@ def _ancestors(tips: Iterable[str], parents: dict[str, str]) -> set[str]:
 def _joins(key: str, kept: set[str], parents: dict[str, str], joins: dict[str, bool]) -> bool:
     """Return whether a branch comes from what was kept; ``joins`` remembers the answers."""
     path: list[str] = []
-    while key and key not in kept and key not in joins and key not in path[-1:]:
+    while key and key not in kept and key not in joins:
+        joins[key] = False  # which also ends a walk in a circle
         path.append(key)
         key = parents.get(key, "")
     answer = key in kept or joins.get(key, False)

@@ -33,10 +33,12 @@ def read_turns(path: str | Path) -> Reading:
         raise InputError(f"{path}: not read, {error.strerror}; {_allowed()}") from None
     document = Document(path.stem, list(values_in(content, session.counts)))
     del content
-    for form in claims(document)[:1]:
+    claimed = claims(document)
+    for form in claimed[:1]:
         form.turns(document, session)
     if not session.understood:
-        raise InputError(f"{path}: {_seen(document)}; {_allowed()}")
+        kind = f"{claimed[0].NAME}, but nobody says anything in it" if claimed else _seen(document)
+        raise InputError(f"{path}: {kind}; {_allowed()}")
     return session.reading()
 
 
