@@ -348,6 +348,11 @@ def test_text_of_a_program_in_the_models_name_is_no_answer(tmp_path, text):
     assert turn.response == "It sends once."
 
 
+def test_answer_about_an_error_of_an_interface_is_an_answer(tmp_path):
+    answer = {"role": "assistant", "content": "API Error handling now retries.\nSee client.py."}
+    assert reading(tmp_path, [ASKED, answer]).turns[0].response == answer["content"]
+
+
 def test_answer_after_feedback_replaces_the_one_before(tmp_path):
     feedback = from_claude("user", "Stop hook feedback:\nno", isMeta=True)
     records = [

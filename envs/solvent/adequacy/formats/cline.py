@@ -64,7 +64,7 @@ def _read_assistant(session: Session, text: str) -> None:
 def _read_user(session: Session, message: dict[str, Any]) -> None:
     content = message.get("content")
     blocks = content if isinstance(content, list) else [content]
-    text = "\n".join(own_words(one) for one in map(chat.text_in, blocks) if one)
+    text = "\n".join(own_words([one]) for one in map(chat.text_in, blocks) if one)
     for name, result in _results(text):
         if name not in ("attempt_completion", "ask_followup_question", "plan_mode_respond"):
             session.result("", result, True if result.startswith(_FAILED) else None, name=name)

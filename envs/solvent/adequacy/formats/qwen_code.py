@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent.adequacy.formats.claude_code import rewound_lines
+from solvent.adequacy.formats.branches import rewound_lines
 from solvent.adequacy.formats.document import Document
 from solvent.adequacy.formats.gemini_api import read_content
 from solvent.adequacy.formats.session import Session

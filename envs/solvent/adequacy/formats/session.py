@@ -200,7 +200,7 @@ class Session:
         if FEEDBACK.match("\n".join(kept)):
             self.feedback()
             return
-        words = "\n".join(filter(None, map(own_words, kept)))
+        words = own_words(kept)
         if not words:
             return
         now = self._now()

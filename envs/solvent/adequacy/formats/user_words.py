@@ -7,6 +7,7 @@ format. A client's module reads what only its own files have.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 __all__ = ["FEEDBACK", "is_program_text", "own_words"]
 
@@ -40,7 +41,7 @@ _ELEMENTS = (
     # Gemini CLI
     *("session_context", "hook_context", "state_snapshot"),
     # Cursor
-    *("user_info", "project_layout", "git_status", "open_and_recently_viewed_files", "rules"),
+    *("user_info", "project_layout", "git_status", "open_and_recently_viewed_files"),
     # Cline, Roo Code
     *("environment_details", "explicit_instructions", "final_file_content"),
 )
@@ -56,13 +57,17 @@ _COMMAND = re.compile(r"(?s)<(command-name|command-args)>\s*(.*?)\s*</\1>")
 _QUERY = re.compile(r"(?s)<user_query>\s*(.*?)\s*</user_query>")
 _TASK = re.compile(r"(?s)<(task|feedback|user_message|answer)>\s*(.*?)\s*</\1>")
 _REQUEST = re.compile(r"(?s)\A.*\n## My request for Codex:\s*")
-_PROGRAM_TEXT = re.compile(r"API Error\b.*|No response requested\.|Prompt is too long", re.DOTALL)
+_PROGRAM_TEXT = re.compile(r"API Error(?: \([^)\n]*\))?: [^\n]*|No response requested\.|Prompt is too long")
 
 
-def own_words(text: str) -> str:
-    """Return the user's own words in a text."""
-    if queries := _QUERY.findall(text):
-        return "\n".join(queries)
+def own_words(texts: Iterable[str]) -> str:
+    """Return the user's own words in the texts of a message."""
+    texts = list(texts)
+    queries = [query for text in texts for query in _QUERY.findall(text)]  # of Cursor
+    return "\n".join(queries or filter(None, map(_words_in, texts)))
+
+
+def _words_in(text: str) -> str:
     if parts := _COMMAND.findall(text):
         return " ".join(words for _, words in parts if words)
     text = _ELEMENT.sub("", _REQUEST.sub("", text)).strip()
