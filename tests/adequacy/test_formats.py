@@ -1,6 +1,8 @@
 """Transcripts of many agents: who claims them, their turns and calls, and what is said about the rest."""
 
+import copy
 import json
+import random
 import re
 from collections import Counter
 from contextlib import suppress
@@ -137,6 +139,33 @@ def test_unknown_lines_and_keys_change_nothing(case, tmp_path):
     noise = [{"type": "future_record", "payload": {}}, {"type": "system", "subtype": "future"}]
     result = reading(tmp_path, [other for one in records for other in (one, *noise)])
     assert [summary(turn) for turn in result.turns] == expected(case)
+
+
+def places_in(value, place=()):
+    """Yield the path to each value in a JSON value."""
+    yield place
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield from places_in(one, (*place, key))
+
+
+def with_value_at(place, new, value):
+    if not place:
+        return new
+    changed = copy.copy(value)
+    changed[place[0]] = with_value_at(place[1:], new, value[place[0]])
+    return changed
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_value_of_another_type_ends_no_reading(name, tmp_path):
+    records = FORMATS[name].get("lines") or [FORMATS[name]["document"]]
+    places = [place for place in places_in(records) if place]
+    chance = random.Random(name)
+    for place in chance.sample(places, min(40, len(places))):
+        damaged = with_value_at(place, chance.choice([None, 1.5, True, [], {}, ["x"], {"type": []}]), records)
+        with suppress(InputError):
+            reading(tmp_path, damaged)
 
 
 # -- rules of reading

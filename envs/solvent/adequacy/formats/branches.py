@@ -23,7 +23,7 @@ def rewound_lines(document: Document, session: Session) -> set[int]:
         if isinstance(value, dict) and not value.get("isSidechain")
     ]
     parents = {str(value.get("uuid")): _parent(value) for _, value in lines if "parentUuid" in value}
-    tips = {value.get("sessionId"): str(value.get("uuid")) for _, value in lines if value.get("message")}
+    tips = {str(value.get("sessionId")): str(value.get("uuid")) for _, value in lines if value.get("message")}
     prompts = {str(value.get("uuid")) for _, value in lines if "parentUuid" in value and _is_prompt(value)}
     kept = _ancestors(tips.values(), parents)
     if prompts.isdisjoint(kept):  # no tree

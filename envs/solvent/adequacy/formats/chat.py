@@ -129,7 +129,7 @@ def text_in(one: Any) -> str | None:
     """Return the text of a block, or None if it is another block."""
     if isinstance(one, str):
         return str(cut(one))
-    if not isinstance(one, dict) or one.get("type", "text") not in _TEXT:
+    if not isinstance(one, dict) or str(one.get("type", "text")) not in _TEXT:
         return None
     text = one.get("text", one.get("refusal"))
     return str(cut(text)) if isinstance(text, str) else None

@@ -29,7 +29,7 @@ _ENDED = {"completed": False, "failed": True, "killed": True, "stopped": True, "
 
 
 def sniff(document: Document) -> bool:
-    kinds = {value.get("type") for value in document.head}
+    kinds = {str(value.get("type")) for value in document.head}
     return "tool_call" not in kinds and any(_is_message(value) for value in document.head)
 
 

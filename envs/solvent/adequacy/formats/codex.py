@@ -14,7 +14,8 @@ _ENVELOPES = {"session_meta", "response_item", "event_msg", "turn_context", "com
 
 def sniff(document: Document) -> bool:
     return openai_responses.is_rollout(document) or any(
-        value.get("type") in _ENVELOPES and isinstance(value.get("payload"), dict) for value in document.head
+        str(value.get("type")) in _ENVELOPES and isinstance(value.get("payload"), dict)
+        for value in document.head
     )
 
 
@@ -31,5 +32,5 @@ def turns(document: Document, session: Session) -> None:
             session.counts["turns rolled back by the user, read all the same"] += 1
         elif "payload" not in value and "type" in value:
             openai_responses.read_item(session, value)
-        elif "type" in value and value["type"] not in _ENVELOPES:
+        elif "type" in value and str(value["type"]) not in _ENVELOPES:
             session.unread_line(value["type"], value)

@@ -30,7 +30,7 @@ def turns(document: Document, session: Session) -> None:
 
 
 def _read_item(session: Session, item: dict[str, Any]) -> None:
-    kind, key = item.get("type"), item.get("id")
+    kind, key = str(item.get("type")), item.get("id")
     failed = True if item.get("status") in ("failed", "declined") else None
     if kind == "agent_message":
         session.say(item.get("text"))

@@ -22,9 +22,9 @@ _SILENT = [
 
 
 def sniff(document: Document) -> bool:
-    kinds = {value.get("type") for value in document.head}
+    kinds = {str(value.get("type")) for value in document.head}
     blocks = {
-        table_of(block).get("type")
+        str(table_of(block).get("type"))
         for value in document.head
         if value.get("type") == "message"
         for block in list_of(table_of(value.get("message")).get("content"))

@@ -18,7 +18,8 @@ def sniff(document: Document) -> bool:
     typed = any(
         "type" in table_of(part) for message in document.messages for part in list_of(message.get("parts"))
     )
-    return not typed and ("parts" in document.message_keys or not document.block_kinds.isdisjoint(_MARKS))
+    in_parts = any(list_of(message.get("parts")) for message in document.messages)
+    return not typed and (in_parts or not document.block_kinds.isdisjoint(_MARKS))
 
 
 def turns(document: Document, session: Session) -> None:

@@ -43,16 +43,17 @@ def _is_message(value: dict[str, Any]) -> bool:
 
 
 def _read(session: Session, values: Iterable[tuple[int, Any]]) -> None:
-    latest: dict[object, tuple[int, Any]] = {}
+    latest: dict[str, tuple[int, Any]] = {}
     for line, value in values:
         table = table_of(value)
         if "$rewindTo" in table:
             kept = list(latest)
-            place = kept.index(table["$rewindTo"]) if table["$rewindTo"] in latest else len(kept)
+            target = str(table["$rewindTo"])
+            place = kept.index(target) if target in latest else len(kept)
             latest = {key: latest[key] for key in kept[:place]}
             continue
         for message in list_of(table_of(table.get("$set")).get("messages")) or [value]:
-            key = table_of(message).get("id") or ("line", line)
+            key = str(table_of(message).get("id") or f"line {line}")
             latest[key] = (latest[key][0] if key in latest else line, message)
     for message in session.each(latest.values()):
         _read_message(session, message)

@@ -35,7 +35,7 @@ def turns(document: Document, session: Session) -> None:
         elif kind == "context.append_loop_event":
             _read_event(session, table_of(value.get("event")))
         elif "payload" in table_of(value.get("message")):
-            _read_wire(session, value["message"]["type"], table_of(value["message"]["payload"]))
+            _read_wire(session, str(value["message"].get("type")), table_of(value["message"]["payload"]))
         elif not _SILENT.fullmatch(kind):
             session.unread_line(kind, value)
 
