@@ -60,7 +60,7 @@ def test_debt_energy_and_adequacy_leave_their_records(tmp_path, capsys, without_
     call(*proposals).succeeded("send_reply")
     call(*adequacy).succeeded("5")
     scores = [*read_records(folder / "scores.jsonl", ScoreRecord)]
-    assert [one.epad.heuristic for one in scores] == [0, 2, 0, 0, 0]
+    assert [one.epad.heuristic for one in scores] == [1, 2, 0, 0, 1]
 
     with launching() as launch:
         process = launch(*desk, "--port", "0")

@@ -1,51 +1,34 @@
 """Calls as evidence: what failed, what settles it, what was looked at."""
 
+from pathlib import Path
+
 import pytest
 
-from solvent.adequacy.calls import Call, calls_of, failed, is_broad, is_look, is_search, open_failures, stems
+from solvent.adequacy.calls import Call, Outcome, calls_of, is_look, is_search, open_failures, outcome, stems
 from solvent.adequacy.records import rows_of
 from tests.adequacy.turns import bash, tool
+from tests.labs import lines
 
-FAILING = """1 failed, 11 passed in 6.2s
-  3 failing
-Tests: 2 failed, 30 passed, 32 total
---- FAIL: TestStore (0.00s)
-Found 3 errors in 2 files
-\u2716 1 problem (1 error, 0 warnings)
-error[E0308]: mismatched types
-make: *** [check] Error 2
-Process exited with code 2
-<returncode>1</returncode>
-{"metadata": {"exit_code": 2}}
-{"output": "x\\\\n1 failed"}
-Traceback (most recent call last):
-ValueError: bad
-bash: foo: command not found
-web-1 CrashLoopBackOff"""
-PASSING = """12 passed in 6.0s
-14 examples, 0 failures
-0 errors, 1 warning
-Process exited with code 0
-<returncode>0</returncode>
-{"passed": 12, "failed": 0}
-214 pods Running, 0 CrashLoopBackOff"""
+RESULTS = lines(Path(__file__).with_name("cases") / "results.jsonl")
 
 
-@pytest.mark.parametrize("result", FAILING.splitlines())
-def test_failure_is_known_by_its_words(result):
-    assert failed(bash("make check", result))
+@pytest.mark.parametrize("case", RESULTS, ids=lambda case: f"{case['command']}: {case['result'][-40:]}")
+def test_a_check_is_known_by_its_own_summary(case):
+    assert outcome(bash(case["command"], case["result"])).name == case["outcome"]
 
 
-@pytest.mark.parametrize("result", PASSING.splitlines())
-def test_success_fails_by_its_flag_alone(result):
-    assert not failed(bash("make check", result))
-    assert failed(bash("make check", result, failed=True))
+def test_a_flag_counts_before_the_words():
+    assert outcome(bash("make check", "12 passed", failed=True)) is Outcome.FAILED
 
 
-def test_written_text_is_not_a_failure():
-    assert not failed(tool("Write", "updated: raise ValueError('error: failed')"))
-    assert failed(tool("Write", "Error: no such folder"))
-    assert failed(tool("Write", "no such folder", failed=True))
+def test_text_that_a_tool_shows_is_no_failure():
+    shown = "raise ValueError('error: failed')\n3 failed"
+    assert outcome(tool("Read", shown, file_path="a.py")) is Outcome.PASSED
+    assert outcome(bash("cat log.txt", shown)) is Outcome.PASSED
+
+
+def test_a_tool_that_answers_with_an_error_failed():
+    assert outcome(tool("Edit", "Error: old_string not found", file_path="a.py")) is Outcome.FAILED
 
 
 @pytest.mark.parametrize(
@@ -56,6 +39,8 @@ def test_written_text_is_not_a_failure():
         ("pytest tests/a.py", "pytest", True),
         ("pytest tests/a.py", "pytest tests/b.py", False),
         ("pytest", "pytest tests/b.py", False),
+        ("go test ./internal/x/", "go test ./...", True),
+        ("npx vitest run src/a.test.ts", "npx vitest run", True),
         ("pytest && ruff check .", "ruff check .", False),
         ("cp a.txt out/", "mkdir out && cp a.txt out/", True),
         ("CI=1 ./run.sh all 2>&1", "./run.sh all", True),
@@ -64,31 +49,40 @@ def test_written_text_is_not_a_failure():
     ],
 )
 def test_a_later_call_of_the_same_kind_settles(first, second, settled):
-    calls = [bash(first, "1 failed"), bash(second, "ok")]
+    calls = [bash(first, "1 failed"), bash(second, "4 passed")]
     assert (not open_failures(calls)) is settled
 
 
-def test_a_corrected_query_settles_the_first():
-    listed = tool("shell", "exit code 1", command=["bash", "-lc", "pytest -q"])
-    assert open_failures([listed]) == [listed]
-    assert not open_failures([listed, bash("pytest", "12 passed")])
-    refused = tool("run_sql", "ERROR: no such table", True, sql="SELECT 1 FROM a")
-    assert not open_failures([refused, tool("run_sql", "1", sql="SELECT 1 FROM b")])
+def test_a_failed_attempt_is_settled_by_another_way():
+    refused = bash("cd app && pytest tests/a.py", "Error: operators are not allowed", failed=True)
+    assert open_failures([refused]) == [refused]
+    assert not open_failures([refused, tool("run_python", "3 passed in 0.1s", path="run.py")])
+
+
+def test_a_success_for_somebody_else_settles_nothing_for_a_message():
     bounced = tool("send_mail", "SMTP error: rejected", True, to="a@x.org")
-    assert open_failures([bounced, tool("send_mail", "sent", to="b@x.org")]) == [bounced]
+    assert open_failures([bounced, bash("fly status", "running")]) == [bounced]
 
 
-def test_kinds_of_looks():
-    assert is_search(bash("rg x src", ""))
-    assert is_search(tool("run", "", sql="SELECT 1"))
-    assert not is_search(bash("pytest", ""))
-    assert is_look(bash("git log --oneline", ""))
-    assert not is_look(bash("sed s/a/b/ x > y", ""))
-    assert is_look(bash("ls 2>/dev/null", ""))
-    assert is_broad(bash("grep -rn x .", ""))
-    assert is_broad(tool("Grep", "", pattern="x"))
-    assert not is_broad(tool("Grep", "", pattern="x", path="src"))
-    assert not is_broad(bash("grep -n x a.py", ""))
+def test_the_test_that_failed_settles_the_run_when_it_passes():
+    first = bash("pytest", "FAILED tests/a.py::test_x\n1 failed, 3 passed")
+    assert not open_failures([first, bash("pytest tests/a.py::test_x", "1 passed")])
+
+
+@pytest.mark.parametrize(
+    ("call", "search", "look"),
+    [
+        (bash("rg x src", ""), True, True),
+        (bash("pytest", ""), False, False),
+        (bash("git log --oneline", ""), False, True),
+        (bash("sed s/a/b/ x > y", ""), False, False),
+        (bash("ls 2>/dev/null", ""), True, True),
+        (tool("Grep", "", pattern="x"), True, True),
+        (tool("Edit", "", file_path="x"), False, False),
+    ],
+)
+def test_a_call_may_search_or_look(call, search, look):
+    assert (is_search(call), is_look(call)) == (search, look)
 
 
 def test_forms_of_a_word_share_a_stem():

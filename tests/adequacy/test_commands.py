@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from solvent.adequacy.records import ScoreRecord
+from solvent.adequacy.records import Given, ScoreRecord
 from solvent.files import read_records
 from tests.adequacy.scripted import grades, reply, serving
 from tests.commands import call
@@ -13,6 +13,7 @@ from tests.commands import call
 READ = {"name": "Read", "arguments": {"path": "src/client.py"}, "result": "def send(request): ..."}
 FAILED = {"name": "Bash", "arguments": {"command": "pytest"}, "result": "1 failed, 3 passed"}
 ASKED = {"query": "Does it retry?", "tool_calls": [READ]}
+LABELLED = {"response": "It may retry.", "tool_calls": []}
 RESPONSES = [
     ASKED | {"id": "s:1", "response": "Retries do not exist in this codebase."},
     ASKED | {"id": "s:2", "response": "I saw no retry in src/client.py."},
@@ -79,7 +80,9 @@ def test_judge_heuristic_and_people_are_compared():
         adequacy("judge", "r.jsonl", "--url", server.url, "--model", "small").succeeded()
     for name, epad in (("s:2", 0), ("s:1", 3)):
         adequacy("label", "--id", name, "--epad", epad, "--by", "J. Doe").succeeded()
-    adequacy("thresholds").succeeded("heuristic, judge", "judge less heuristic")
+    out = adequacy("agree").succeeded("calls alone: 3, 2, 0")
+    rows = dict(line.split()[:2] for line in out.splitlines() if len(line.split()) > 2)
+    assert (rows["heuristic"], rows["judge"]) == ("2", "2")
 
 
 def test_one_refused_answer_costs_one_response_and_a_refusing_endpoint_all():
@@ -98,7 +101,8 @@ def test_an_incident_refines_the_correction_for_drift():
     ranks = ("--severity", 5, "--occurrence", 4, "--detectability", 7)
     incident = ("incident", "r.jsonl", *ranks, "--description", "The client does retry", "--by", "J. Doe")
     adequacy(*incident, "--id", "s:1").succeeded("RPN 140", "EpAd 2")
-    adequacy("drift").succeeded("The client does retry")
+    out = adequacy("drift").succeeded()
+    assert "The client does retry" in " ".join(out.split())
     adequacy(*incident, "--id", "none").refused("--id")
 
 
@@ -129,15 +133,77 @@ def test_an_error_of_the_hook_holds_nobody_up():
     assert (ended.code, ended.err.count("\n"), ended.out) == (1, 1, "")
 
 
-def test_a_log_that_cannot_be_written_keeps_no_verdict_back():
+def test_without_a_log_the_verdict_is_printed_and_nothing_is_stopped():
     Path("scores.jsonl").mkdir()
     ended = adequacy("hook", "--act", typed=json.dumps(PAYLOAD))
-    assert json.loads(ended.succeeded())["verdict"] == "reject"
+    assert json.loads(ended.succeeded()) == {"verdict": "reject"}
     assert "not logged" in ended.err
 
 
+def test_the_settings_entry_of_a_client_is_printed_and_not_written(tmp_path):
+    ended = adequacy("hook", "--install", "gemini")
+    assert set(json.loads(ended.out)["hooks"]) == {"AfterAgent", "BeforeAgent"}
+    assert not list(tmp_path.glob(".gemini*"))
+    adequacy("hook", "--install", "vim").refused("--install")
+
+
+OVERCLAIM = {"response": "Retries do not exist.", "tool_calls": []}
+
+
+def given():
+    return list(read_records("given.jsonl", Given)) if Path("given.jsonl").exists() else []
+
+
+def test_a_correction_goes_with_the_next_turn_and_only_then_is_logged_as_given():
+    stopped = {"hook_event_name": "Stop", "session_id": "s", "transcript_path": "t.jsonl"}
+    messages = [
+        {"role": "user", "content": "Does it retry?"},
+        {"role": "assistant", "content": "Retries do not exist."},
+    ]
+    written(messages, "t.jsonl")
+    adequacy("hook", "--act", typed=json.dumps(stopped)).succeeded()
+    assert not given()
+    prompt = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "Go on."})
+    adequacy("hook", "--act", typed=prompt).succeeded("additionalContext")
+    assert [one.sha256 for one in given()] == [scores()[0].sha256]
+    assert not adequacy("hook", "--act", typed=prompt).succeeded()
+
+
+def test_limits_learnt_from_labels_are_adopted_by_score():
+    limits = {"cuts": [1, 4], "rater": "heuristic", "labels": 60, "time": "2026-11-29T00:00:00Z"}
+    Path("limits.json").write_text(json.dumps(limits))
+    adopted = adequacy("score", "r.jsonl", "--json", "--limits", "limits.json").succeeded()
+    assert json.loads(adopted.splitlines()[0])["rule"] == "definitive/reasonable"
+
+
 @pytest.mark.parametrize(
-    "arguments", [("score", "f"), ("score", "missing.jsonl"), ("drift",), ("patterns",), ("thresholds",)]
+    "content", ["{", '{"cuts": [4, 2], "labels": 60, "time": "2026-11-29T00:00:00Z"}', "[]"]
+)
+def test_a_file_of_other_limits_is_refused_in_one_line(content):
+    Path("limits.json").write_text(content)
+    adequacy("score", "r.jsonl", "--limits", "limits.json").refused("limits.json")
+
+
+def test_thresholds_measure_a_judge_and_write_what_the_labels_favour():
+    labels = [LABELLED | {"query": f"q{i}", "epad": i % 2 * 3} for i in range(60)]
+    written(labels, "labels.jsonl")
+    with serving(*(grades(i % 2 * 3) for i in range(60))) as server:
+        ask = (
+            "thresholds",
+            "labels.jsonl",
+            "--judge",
+            server.url,
+            "--model",
+            "small",
+            "--out",
+            "limits.json",
+        )
+        adequacy(*ask).succeeded("judge less heuristic, 60 answers")
+    assert json.loads(Path("limits.json").read_text())["rater"] == "judge"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("score", "f"), ("score", "missing.jsonl"), ("drift",), ("patterns",), ("agree",)]
 )
 def test_a_file_that_is_none_of_ours_is_named(arguments):
     Path("f").write_bytes(b"\x00\xff\n")

@@ -7,6 +7,7 @@ from solvent.adequacy import Call, score
 from solvent.adequacy.agreement import kappa, kappa_difference
 from solvent.adequacy.drift import Drift, DriftMonitor, follow
 from solvent.adequacy.patterns import Trigger, patterns_of, triggered
+from solvent.adequacy.records import record_of
 from solvent.files import now, read_records
 from tests.adequacy.turns import events, record, records
 
@@ -28,8 +29,30 @@ def test_the_events_written_are_those_read(tmp_path):
     rows = records(*[3] * 6, 1, 1, 0, 0)
     (event,) = follow(DriftMonitor(), rows, path)
     # An event stays as it was logged.
-    assert follow(DriftMonitor(shadow=False), rows, path) == [event]
+    assert follow(DriftMonitor(given={rows[5].sha256}), rows, path) == [event]
     assert list(read_records(path, Drift)) == [event]
+
+
+def test_drift_follows_the_rater_that_the_labels_favour():
+    rows = [record(i, 3, judge=0) for i in range(6)]
+    assert follow_all(DriftMonitor(), rows)
+    assert not follow_all(DriftMonitor(rater="judge"), rows)
+
+
+def test_a_response_that_asserts_nothing_has_no_place_in_the_mean():
+    talk = record_of("You're welcome!", [], "", score("You're welcome!", []), id="t", session="s")
+    rows = [*records(3, 3, 3, 3, 3), talk, *records(3)]
+    assert [event.mean for event in follow_all(DriftMonitor(), rows)] == [3.0]
+
+
+def follow_all(monitor, rows):
+    return [event for row in rows if (event := monitor.observe(row))]
+
+
+def test_an_event_says_whether_the_agent_was_told():
+    rows = records(*[3] * 6)
+    events = [follow_all(DriftMonitor(given=given), rows)[0] for given in ((), {rows[5].sha256})]
+    assert [event.given for event in events] == [False, True]
 
 
 def test_a_response_shows_its_patterns():
@@ -43,8 +66,8 @@ def test_a_response_shows_its_patterns():
 def test_a_trigger_raises_a_claim_and_no_hedge():
     grep = [Call("Grep", {"pattern": "x", "path": "src"}, "a.py: x = 1")]
     trigger = Trigger(pattern="only Grep", by="J. Doe", reason="seen", time=now())
-    found = triggered([trigger], grep, score("The variable x is 1 in a.py.", grep, "What is x?"))
-    assert (found.escalate, found.signals[-1]) == (True, "trigger: only Grep")
+    adequacy = triggered([trigger], grep, score("The variable x is 1 in a.py.", grep, "What is x?"))
+    assert (adequacy.escalate, adequacy.signals[-1]) == (True, "trigger: only Grep")
     assert triggered([trigger], grep, score("It may be 1.", grep)).score == 0
     assert triggered([trigger], [*grep, *grep], score("x is 1.", grep)).score < 2
 

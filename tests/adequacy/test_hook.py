@@ -6,25 +6,41 @@ from pathlib import Path
 import pytest
 
 from solvent.adequacy.formats import read_turns
-from solvent.adequacy.hook import MARK, judge_payload
+from solvent.adequacy.hook import CLIENTS, MARK, Log, judge_payload, settings_for
+from solvent.adequacy.records import Ratings, ScoreRecord, correction_for, record_of, refined
+from tests.adequacy.turns import incident
 from tests.labs import lines
 
 CASES = Path(__file__).parent / "cases"
 HOOKS = lines(CASES / "hooks.jsonl")
 
 
-def judged(payload):
+def judged(payload, log=None, *, act=True):
     text = payload if isinstance(payload, str) else json.dumps(payload)
-    return judge_payload(text.replace("{CASES}", str(CASES)), act=True)
+    return judge_payload(text.replace("{CASES}", str(CASES)), act=act, log=log)
 
 
 def stop(path="stale.jsonl", **fields):
-    said = {"last_assistant_message": "All tests pass."} if path == "stale.jsonl" else {}
-    return {"hook_event_name": "Stop", "transcript_path": f"{{CASES}}/hook/{path}"} | said | fields
+    answer = {"last_assistant_message": "All tests pass."} if path == "stale.jsonl" else {}
+    return {"hook_event_name": "Stop", "transcript_path": f"{{CASES}}/hook/{path}"} | answer | fields
 
 
-def blocks(found):
-    return bool({"decision", "followup_message"} & json.loads(found.output or "{}").keys())
+def prompt(**fields):
+    return {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "Go on."} | fields
+
+
+def logged(decision, **fields) -> ScoreRecord:
+    """The line that the hook's command logs."""
+    turn, own = decision.turn, {"id": decision.turn.id, "session": "s"}
+    return record_of(turn.response, turn.calls, turn.query, decision.adequacy, **(own | fields))
+
+
+def knows(record, **fields):
+    return Log(last={record.session: record}.get, **fields)
+
+
+def blocks(decision):
+    return bool({"decision", "followup_message"} & json.loads(decision.output or "{}").keys())
 
 
 @pytest.mark.parametrize("case", HOOKS, ids=lambda case: Path(case["payload"]).stem)
@@ -34,13 +50,13 @@ def test_case_is_judged(case):
         with pytest.raises(ValueError, match=case["says"]):
             judged(payload)
         return
-    found = judged(payload)
-    assert (found.verdict, blocks(found)) == (case["verdict"], case["blocks"])
+    decision = judged(payload)
+    assert (decision.verdict, blocks(decision)) == (case["verdict"], case["blocks"])
     if case["verdict"] is None:
-        assert case["says"] in found.message
-        assert not found.output
+        assert case["says"] in decision.message
+        assert not decision.output
     else:
-        assert (found.turn.response, len(found.turn.calls)) == (case["response"], case["calls"])
+        assert (decision.turn.response, len(decision.turn.calls)) == (case["response"], case["calls"])
 
 
 @pytest.mark.parametrize(
@@ -54,14 +70,17 @@ def test_case_is_judged(case):
     ids=["Claude Code", "Codex", "Gemini CLI", "Cursor"],
 )
 def test_block_has_the_clients_form(fields, keys):
-    told = json.loads(judged(stop(**fields)).output)
+    output = json.loads(judged(stop(**fields)).output)
     codex = "turn_id" in fields  # which refuses other keys
-    assert told.keys() == keys | (set() if codex else {"verdict", "score", "rule", "response"})
+    assert output.keys() == keys | (set() if codex else {"verdict", "score", "rule", "response"})
     gemini = fields.get("hook_event_name") == "AfterAgent"
-    assert told.get("decision", "block") == ("deny" if gemini else "block")
-    reason = told.get("reason", told.get("followup_message"))
+    assert output.get("decision", "block") == ("deny" if gemini else "block")
+
+
+def test_the_reason_names_the_contradiction_and_the_sentence():
+    reason = json.loads(judged(stop()).output)["reason"]
     assert reason.startswith(MARK)
-    assert "report every failure" in reason
+    assert "something failed and the answer does not say so: 'All tests pass.'" in reason
 
 
 @pytest.mark.parametrize(
@@ -74,8 +93,93 @@ def test_block_has_the_clients_form(fields, keys):
     ids=["corrected", "corrected in Cursor", "observed"],
 )
 def test_answer_is_judged_but_not_held(fields):
-    found = judged(stop(**fields))
-    assert (found.verdict, blocks(found)) == ("reject", False)
+    decision = judged(stop(**fields))
+    assert (decision.verdict, blocks(decision)) == ("reject", False)
+
+
+GEMINI = {"hook_event_name": "AfterAgent", "stop_hook_active": False, "session_id": "s"}
+
+
+def test_an_answer_is_stopped_once_where_the_client_does_not_say_so():
+    first = judged(stop(**GEMINI))
+    again = judged(stop(**GEMINI), knows(logged(first, stopped=first.stopped)))
+    assert (first.stopped, again.verdict, again.stopped) == (True, "reject", False)
+
+
+def test_an_overclaim_without_a_mark_is_not_stopped():
+    decision = judged({"response": "Retries do not exist.", "tool_calls": []})
+    assert (decision.verdict, decision.stopped) == ("reject", False)
+
+
+def test_without_act_nothing_is_decided():
+    assert not blocks(judged(stop(), act=False))
+
+
+def test_unknown_keys_do_not_open_the_hook():
+    assert blocks(judged(stop(output_format="json", callback_url="http://x", tool_results_v2=[1])))
+    failed = {"name": "Bash", "result": "1 failed", "arguments": {"command": "pytest"}}
+    line = {"response": "All tests pass.", "tool_calls": [failed], "output_format": "json"}
+    assert blocks(judged(line | {"callback_url": "http://x"}))
+
+
+# -- the next turn
+
+
+@pytest.fixture
+def overclaim():
+    """The logged score of an overclaim that no mark contradicts."""
+    return logged(judged({"response": "Retries do not exist.", "tool_calls": []}))
+
+
+def test_the_correction_goes_to_the_agent_with_its_next_turn(overclaim):
+    decision = judged(prompt(), knows(overclaim))
+    context = json.loads(decision.output)["hookSpecificOutput"]
+    assert context["hookEventName"] == "UserPromptSubmit"
+    assert context["additionalContext"] == f"{MARK} {correction_for('low', overclaim.rule).text}"
+    assert decision.given.sha256 == overclaim.sha256
+
+
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "BeforeAgent"])
+def test_a_correction_is_given_once(overclaim, event):
+    log = knows(overclaim, given=frozenset({overclaim.sha256}))
+    decision = judged(prompt(hook_event_name=event), log)
+    assert (decision.given, decision.output, decision.message) == (None, "", "")
+
+
+def test_an_adequate_or_a_stopped_answer_is_not_corrected_again(overclaim):
+    adequate = overclaim.model_copy(update={"epad": Ratings(heuristic=1)})
+    for record in (adequate, overclaim.model_copy(update={"stopped": True})):
+        assert judged(prompt(), knows(record)).given is None
+
+
+def test_another_session_is_not_corrected(overclaim):
+    assert judged(prompt(session_id="other"), knows(overclaim)).given is None
+
+
+def test_in_shadow_mode_no_correction_is_given(overclaim):
+    assert judged(prompt(), knows(overclaim), act=False).given is None
+
+
+def test_an_incident_of_high_severity_changes_what_is_said_at_once(overclaim):
+    learned = [refined(incident(response="Retries do not exist.", tool_calls=[], severity=9))]
+    decision = judged(prompt(), knows(overclaim, learned=learned))
+    assert "It happened: The client does retry" in decision.given.text
+
+
+def test_limits_of_evidence_are_the_adopted_ones():
+    reads = [{"name": "Read", "arguments": {"path": f"{name}.py"}, "result": "code"} for name in "ab"]
+    line = {"response": "It does not exist.", "tool_calls": reads}
+    scores = [judge_payload(json.dumps(line), cuts=cuts).adequacy.score for cuts in ((2, 4), (3, 4))]
+    assert scores == [1, 2]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_clients_settings_name_its_events_and_the_command(client):
+    path, entry = settings_for(client)
+    assert path.endswith(".json")
+    events = json.loads(entry)["hooks"]
+    assert set(events) == set(CLIENTS[client].events)
+    assert all("solvent adequacy hook --act" in json.dumps(hooks) for hooks in events.values())
 
 
 def test_correction_is_not_the_users_words(tmp_path):
@@ -91,9 +195,9 @@ def test_unread_turn_has_no_verdict(tmp_path):
     path = tmp_path / "s.jsonl"
     unknown = [{"type": "tool_invocation_v9"}, {"type": "text", "text": "It never retries."}]
     path.write_text(json.dumps({"role": "assistant", "content": unknown}), encoding="utf-8")
-    found = judged({"hook_event_name": "Stop", "transcript_path": str(path)})
-    assert (found.verdict, found.output) == (None, "")
-    assert "not read" in found.message
+    decision = judged({"hook_event_name": "Stop", "transcript_path": str(path)})
+    assert (decision.verdict, decision.output) == (None, "")
+    assert "not read" in decision.message
 
 
 @pytest.mark.parametrize("payload", ["{", "[]"])
@@ -110,6 +214,6 @@ def test_bad_payload_is_refused(payload):
     ],
 )
 def test_nothing_else_is_judged_instead(payload, says):
-    found = judged(payload)
-    assert (found.verdict, found.turn, found.output) == (None, None, "")
-    assert says in found.message
+    decision = judged(payload)
+    assert (decision.verdict, decision.turn, decision.output) == (None, None, "")
+    assert says in decision.message

@@ -8,7 +8,7 @@ H, P, D, A = Words
 
 
 def words_of(text):
-    return [claim.words for claim in claims(text, called=False)]
+    return [claim.words for claim in claims(text)]
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,8 @@ def words_of(text):
         ("X does not exist anywhere.", [A]),
         ("There is no doubt that it works.", [D]),
         ("The log shows that X does not exist.", [P]),
-        ("It may be slow, but X does not exist.", [D]),
-        ("If X does not exist, the default is used.", [P]),
+        ("It may be slow, but X does not exist.", [H, D]),
+        ("If X does not exist, the default is used.", [None]),
         ("It is not true that X never runs.", [H]),
         ("I can't say that X does not exist.", [H]),
         ("Not all files were read.", [P]),
@@ -37,16 +37,18 @@ def words_of(text):
         ("Let me check the other files.", [None]),
         ("Run 3 finished without a word.", [P]),
         ("Run the tests first.", [None]),
+        ("The last ferry leaves at 18:40.", [P]),
         ("There were 4 in May, no more.", [P]),
-        ("No one calls it.", [D]),
-        ("Use e.g. the cache. Nothing else does.", [None, P]),
+        ("No one calls it.", [A]),
+        ("Use the cache, e.g. here. Nothing else does.", [None, P]),
     ],
 )
 def test_a_sentence_has_a_strength(text, right):
     assert words_of(text) == right
 
 
-def test_a_report_is_hedged_only_if_a_call_was_made():
-    assert [one.words for one in claims("I searched src for it.", called=True)] == [H]
-    assert [one.words for one in claims("I searched src for it.", called=False)] == [P]
-    assert claims("I searched src for it.", called=False)[0].reported
+def test_an_answer_in_json_is_read_by_its_values():
+    assert [claim.text for claim in claims('{"status": "ok", "note": "X does not exist"}')] == [
+        "status: ok.",
+        "X does not exist.",
+    ]

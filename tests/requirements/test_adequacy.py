@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from solvent.adequacy import calls_of, correction_for, score
-from solvent.adequacy.agreement import Labelled, compare, discover, kappa
+from solvent.adequacy import correction_for, score
+from solvent.adequacy.agreement import Labelled, agreement, discover, ratings_of
+from solvent.adequacy.hook import Log, judge_payload
 from solvent.adequacy.judge import Judge
 from solvent.adequacy.patterns import accepted, find_patterns, triggered
 from solvent.adequacy.records import Ratings, ScoreRecord, record_of, refined
@@ -39,8 +40,8 @@ def adequacy(*arguments, typed=""):
     return call("adequacy", *arguments, typed=typed).succeeded()
 
 
-def scored(response, calls=(), query=""):
-    return record_of(response, calls, query, score(response, calls, query))
+def logged(response, calls=(), query="", **fields):
+    return record_of(response, calls, query, score(response, calls, query), **fields)
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_the_example_scores_2():
 def test_the_judge_scores_epad_and_sya(judge, epad, sya):
     judgement, _ = judge(grades(epad, sya))
     assert (judgement.epad, judgement.sya) == (epad, sya)
-    assert scored(ABSENT).sya.heuristic is None
+    assert logged(ABSENT).sya.heuristic is None
 
 
 @row("The strong negatives, word for word")
@@ -140,15 +141,31 @@ def test_the_documents_table_holds(calls, response, value):
     assert score(response, calls).score == value
 
 
-@row(
-    '"No or contradictory evidence" is 3',
-    departs="for denials and untold failures; an assertion is not compared with what the calls show",
-)
+@row('"No or contradictory evidence" is 3: a denial that a result refutes')
 @pytest.mark.parametrize("others", [[], READS, READS * 2])
 def test_a_refuted_denial_is_3_after_any_number_of_calls(others):
     hit = tool("Grep", "src/mail.py:12:def send_mail(to):", pattern="send_mail")
-    found = score("The function send_mail does not exist.", [*others, hit])
-    assert (found.score, found.rule) == (3, "definitive/contradicted")
+    adequacy = score("The function send_mail does not exist.", [*others, hit])
+    assert (adequacy.score, adequacy.rule, adequacy.certain) == (3, "definitive/contradicted", True)
+
+
+@row('"No or contradictory evidence" is 3: an assertion that every search refutes')
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 6])
+def test_an_assertion_that_every_search_refutes_is_3_however_often_one_searched(count):
+    in_vain = [tool("Grep", "No matches found", pattern="send_mail", path=f"src/{i}") for i in range(count)]
+    adequacy = score("send_mail definitely exists.", in_vain, "Is there a send_mail?")
+    assert (adequacy.score, adequacy.signals[0], adequacy.certain) == (3, "asserted_but_absent", True)
+
+
+@row('"No or contradictory evidence" is 3: a status that the result contradicts')
+def test_running_over_a_table_that_says_pending_is_3():
+    pods = tool(
+        "Bash",
+        "NAME   READY  STATUS\nweb-1  0/1    Pending\nweb-2  0/1    Pending",
+        command="kubectl get pods",
+    )
+    adequacy = score("All pods are running.", [pods])
+    assert (adequacy.score, adequacy.signals[0]) == (3, "status_contradicted")
 
 
 @row("It measures the process, not the outcome")
@@ -202,15 +219,15 @@ def test_a_line_of_scores_has_the_documents_fields(scores):
 @row("`tool_context`: calls, types, strong negative")
 @pytest.mark.parametrize(("response", "negative"), [("The client sends once.", False), (ABSENT, True)])
 def test_tool_context_has_the_calls_in_order(response, negative):
-    context = scored(response, [READ, GREP, READ]).tool_context
+    context = logged(response, [READ, GREP, READ]).tool_context
     assert (context.tool_calls, context.tool_types) == (3, ["Read", "Grep", "Read"])
     assert context.has_strong_negative is negative
 
 
 @row("`query_type`, `padding_count`, `info_density`")
 def test_padding_is_counted_and_thins_the_response():
-    plain = scored("The client sends once.", query="What is sent?")
-    padded = scored("Basically, the client sends once. I hope this helps!", query="How do I run it?")
+    plain = logged("The client sends once.", query="What is sent?")
+    padded = logged("Basically, the client sends once. I hope this helps!", query="How do I run it?")
     assert (plain.query_type, padded.query_type) == ("factual", "procedural")
     assert (plain.padding_count, padded.padding_count) == (0, 2)
     assert padded.info_density < plain.info_density
@@ -223,10 +240,7 @@ def test_a_persons_score_is_logged(scores):
     assert (line.id, line.epad.human, line.labelled_by) == ("s:1", 3, "J. Doe")
 
 
-@row(
-    "Thresholds from 50 or more labels",
-    departs="they are learnt and shown; the commands `score` and `hook` keep their own",
-)
+@row("Thresholds from 50 or more labels", note="`--limits FILE` adopts them in `score` and `hook`")
 def test_limits_are_learnt_from_50_labels():
     reads = [{"name": "Read", "arguments": {"path": f"{i}.py"}, "result": f"retries {i}"} for i in range(6)]
     claim, labels = "By 0.py to 5.py, it does not exist.", [3, 2, 2, 2, 1, 1]
@@ -235,8 +249,8 @@ def test_limits_are_learnt_from_50_labels():
         for i in range(50)
     ]
     learnt = discover(rows)
-    assert learnt["rank correlation"]["tool calls"] < -0.8
-    assert learnt["limits"]["chosen"] == (4, 6)
+    assert learnt.correlations["tool calls"] < -0.8
+    assert learnt.limits.cuts == learnt.best != (2, 4)
     with pytest.raises(ValueError, match="50 or more"):
         discover(rows[:49])
 
@@ -272,8 +286,8 @@ def test_a_pattern_above_70_percent_becomes_a_trigger_once_accepted():
 
     assert not any(pattern.candidate for pattern in patterns(140))
     trigger = accepted(patterns(160), "only Grep", "J. Doe", "seen often")
-    found = score("The variable x is 1 in a.py.", [hit := tool("Grep", "a.py: x = 1")], "What is x?")
-    assert (found.score, triggered([trigger], [hit], found).score) == (0, 2)
+    adequacy = score("The variable x is 1 in a.py.", [hit := tool("Grep", "a.py: x = 1")], "What is x?")
+    assert (adequacy.score, triggered([trigger], [hit], adequacy).score) == (1, 2)
 
 
 @row("Severity weights a failure")
@@ -319,30 +333,34 @@ def test_in_shadow_mode_the_hook_logs_a_score_and_decides_nothing(tmp_path):
     note="on responses that were written for it, not on those of real sessions",
 )
 def test_the_heuristic_is_validated_against_manual_scores():
-    labels = ROOT / "envs/solvent/adequacy/labelled_agents_held_out.jsonl"
-    rows = list(read_records(labels, Labelled))
-    values = [score(one.response, calls_of(one.tool_calls), one.query or "").score for one in rows]
-    validated = discover(rows)["kappa"]
-    assert validated == kappa(values, [one.epad for one in rows])
-    assert validated.low > 0.0  # better than chance
+    labels = ROOT / "tests/adequacy/labelled/agents_held_out.jsonl"
+    heuristic, *_, baseline = agreement(*ratings_of(read_records(labels, Labelled)))
+    assert heuristic.kappa.low > 0.0  # better than chance
+    assert heuristic.gain.low > 0.0  # and than the number of calls alone
+    assert baseline.gain.value == 0.0
 
 
 @row("Phase 4: judge and heuristic compared")
 def test_judge_and_heuristic_are_compared_on_the_same_responses():
     rows = [record(i, 0, heuristic=i % 2 * 3, judge=i // 2 * 3, human=i // 2 * 3) for i in range(4)]
-    found = compare(rows)
-    assert found["heuristic, judge"].startswith("4 responses, kappa 0.00 ")
-    assert found["judge less heuristic"].startswith("1.00 ")  # people agree with the judge
+    rows = {row.rater: row for row in agreement(*ratings_of(rows))}
+    assert rows["judge"].kappa.value == 1.0  # people agree with the judge
+    assert rows["heuristic"].kappa.value == 0.0
+    assert (rows["judge"].responses, rows["heuristic"].responses) == (4, 4)
 
 
 @row(
     "Phase 4: which of them drift detection uses",
-    departs="decreed, not measured: a person's score, then the judge's, then the heuristic's",
+    note="a person's score, else that of the rater that labels favour",
 )
-def test_a_persons_score_counts_before_the_judges():
-    assert Ratings(heuristic=3, judge=1, human=0).in_force == 0
-    assert Ratings(heuristic=3, judge=1).in_force == 1
-    assert Ratings(heuristic=3).in_force == 3
+def test_drift_uses_the_rater_that_the_labels_favour():
+    rows = [
+        Labelled(response="It may retry.", tool_calls=[], query=f"q{i}", epad=i % 2 * 3) for i in range(60)
+    ]
+    right, wrong = [row.epad for row in rows], [3 - row.epad for row in rows]
+    assert [discover(rows, judged).limits.rater for judged in (right, wrong)] == ["judge", "heuristic"]
+    assert Ratings(heuristic=3, judge=1).in_force("judge") == 1
+    assert Ratings(heuristic=3, judge=1, human=0).in_force("judge") == 0
 
 
 @row("Phase 5: thresholds of drift")
@@ -355,20 +373,27 @@ def test_a_mean_at_the_threshold_is_drift():
 
 @row(
     "Phase 5: the document's correction",
-    departs="it is logged; the hook tells an agent of a response that scores 3, never of drift",
+    note="it goes to the agent with its next turn, in Claude Code, Codex and Gemini CLI",
 )
-def test_the_documents_correction_names_the_fault_and_asks_for_hedges():
-    (event,) = events(*[2] * 6)
-    assert event.rule == "definitive/thin"
-    assert "Prior response stated as fact what one call suggested." in event.text
-    assert "When evidence is partial, hedge" in event.text
+def test_the_documents_correction_reaches_the_agent_with_its_next_turn():
+    record = logged("Retries do not exist.", [READ], "Does it retry?", session="s")
+    prompt = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "Go on."})
+    decision = judge_payload(prompt, act=True, log=Log(last={"s": record}.get))
+    context = json.loads(decision.output)["hookSpecificOutput"]["additionalContext"]
+    assert (
+        "Prior response made definitive claims from limited evidence. Hedge when evidence is partial."
+        in context
+    )
+    assert decision.given.sha256 == record.sha256
 
 
 @row(
-    "Phase 5: incidents refine corrections",
-    departs="in drift; the hook asks for the corrections of low severity alone",
+    "Phase 5: incidents refine corrections", note="in drift and in the hook, by the severity of the incident"
 )
-def test_an_incident_refines_the_correction_that_drift_chooses():
+def test_an_incident_refines_the_correction_that_the_hook_gives():
+    record = logged(ABSENT, [READ], "Does it retry?", session="s")
+    prompt = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "Go on."})
+    log = Log(last={"s": record}.get, learned=[refined(incident(severity=9))])
+    assert "It happened: The client does retry" in judge_payload(prompt, act=True, log=log).given.text
     (event,) = events(*[2] * 6, learned=[refined(incident(severity=5))])
-    earlier = correction_for("medium", "definitive/thin").text
-    assert event.text == f"{earlier} It happened: The client does retry"
+    assert event.text.startswith(correction_for("medium", "definitive/thin").text)

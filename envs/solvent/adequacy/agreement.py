@@ -2,9 +2,9 @@
 
     kappa = 1 - E[(a - b)^2] / E[(a - b')^2]        (b' independent of a; Cohen's, with quadratic weights)
 
-Intervals, also of a difference of two kappas, are percentile bootstraps over responses, paired. Source: *Epistemic
-Adequacy Design*, "Threshold discovery" (50 labels or more) and phases 3 and 4, which ask for the comparisons and name
-no measure.
+Beside every rater stands the *baseline*, which reads no word: 3 without a call, 2 after one, else 0. Intervals, also of
+a difference of two kappas, are percentile bootstraps over responses, paired. Source: *Epistemic Adequacy Design*,
+"Threshold discovery" (50 labels or more) and phases 3 and 4, which ask for the comparisons and name no measure.
 
 Known approximation: responses count as independent, though those of a session are not. One split: drawing another one
 because of the result uses up both halves.
@@ -12,24 +12,27 @@ because of the result uses up both halves.
 
 from __future__ import annotations
 
-import itertools
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel
 
 from solvent.adequacy.calls import calls_of
-from solvent.adequacy.heuristic import CUTS, score
-from solvent.adequacy.records import Score, ScoreRecord
-from solvent.files import RECORD
+from solvent.adequacy.heuristic import CUTS, WORST, Adequacy, score
+from solvent.adequacy.records import Limits, Rater, Score, ScoreRecord
+from solvent.files import RECORD, now
 
-__all__ = ["LEAST", "Estimate", "Labelled", "compare", "discover", "kappa", "kappa_difference"]
+__all__ = [
+    "BASELINE", "LEAST", "Agreement", "Estimate", "Labelled", "agreement", "baseline", "discover", "kappa",
+    "kappa_difference", "ratings_of", "scored",
+]  # fmt: skip
 
 LEAST = 50
 """The source's number of labelled responses."""
 RESAMPLES = 2000
+BASELINE = "calls alone: 3, 2, 0"
 
 
 class Labelled(BaseModel):
@@ -52,6 +55,15 @@ class Estimate(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+class Agreement(NamedTuple):
+    """A rater's agreement with people on so many responses, and how much of it exceeds the baseline's."""
+
+    rater: str
+    responses: int
+    kappa: Estimate
+    gain: Estimate
 
 
 def _kappa(a: Any, b: Any, axis: int = -1) -> Any:
@@ -84,69 +96,135 @@ def kappa_difference(a: Sequence[int], b: Sequence[int], truth: Sequence[int], *
     return _estimate(lambda x, y, t, axis=-1: _kappa(x, t, axis) - _kappa(y, t, axis), a, b, truth, seed=seed)
 
 
-def compare(records: Iterable[ScoreRecord]) -> dict[str, str]:
-    """Return the agreement on EpAd of each pair of raters, and which of judge and heuristic agrees better with people.
+# -- raters --------------------------------------------------------------------------------------
 
-    Keys: ``heuristic, judge`` and so on; ``judge less heuristic``, the difference of their kappas with people's labels.
+
+def baseline(calls: int) -> int:
+    """Return the score that the number of calls alone gives."""
+    return (WORST, 2, 0)[min(calls, 2)]
+
+
+def scored(example: Labelled, cuts: tuple[int, int] = CUTS) -> Adequacy:
+    """Return the heuristic's score of a labelled response."""
+    return score(example.response, calls_of(example.tool_calls), example.query or "", cuts=cuts)
+
+
+def ratings_of(rows: Iterable[ScoreRecord | Labelled]) -> tuple[dict[str, list[int | None]], list[int]]:
+    """Return the ratings of responses that people labelled, by rater, and the labels; None where a rater has none."""
+    ratings: dict[str, list[int | None]] = {"heuristic": [], "marks alone": [], "judge": [], BASELINE: []}
+    labels = []
+    for row in rows:
+        judge: int | None = None
+        if isinstance(row, Labelled):
+            adequacy, calls, label = scored(row), len(row.tool_calls), row.epad
+            heuristic, certain = adequacy.score, adequacy.certain
+        elif row.epad.human is not None:
+            heuristic, certain, judge = row.epad.heuristic or 0, row.certain, row.epad.judge
+            calls, label = row.tool_context.tool_calls, row.epad.human
+        else:
+            continue
+        labels.append(label)
+        for rater, value in zip(ratings, (heuristic, WORST * certain, judge, baseline(calls)), strict=True):
+            ratings[rater].append(value)
+    return ratings, labels
+
+
+def agreement(ratings: Mapping[str, Sequence[int | None]], labels: Sequence[int]) -> list[Agreement]:
+    """Return the agreement of each rater with the labels, on the responses that it rated."""
+    rows = []
+    for rater, values in ratings.items():
+        triples = [
+            (value, trivial or 0, label)
+            for value, trivial, label in zip(values, ratings[BASELINE], labels, strict=True)
+            if value is not None
+        ]
+        if len(triples) > 1:
+            own, trivial, truth = map(list, zip(*triples, strict=True))
+            rows.append(Agreement(rater, len(own), kappa(own, truth), kappa_difference(own, trivial, truth)))
+    return rows
+
+
+# -- limits --------------------------------------------------------------------------------------
+
+
+class Discovery(NamedTuple):
+    """What labels say of the limits: correlations, kappas on the half that chose nothing, and what they favour.
+
+    ``best``: the limits that fit the other half best; ``limits`` has them if they do better here, beyond the interval.
     """
-    rows = [record.epad.model_dump(exclude_none=True) for record in records]
-    found = {}
-    for a, b in itertools.combinations(("heuristic", "judge", "human"), 2):
-        pairs = [(row[a], row[b]) for row in rows if a in row and b in row]
-        if len(pairs) > 1:
-            found[f"{a}, {b}"] = f"{len(pairs):,} responses, kappa {kappa(*zip(*pairs, strict=True))}"
-    complete = [row for row in rows if len(row) == 3]
-    if len(complete) > 1:
-        columns = [[row[rater] for row in complete] for rater in ("judge", "heuristic", "human")]
-        found["judge less heuristic"] = str(kappa_difference(*columns))
-    return found
+
+    best: tuple[int, int]
+    correlations: dict[str, float]
+    shipped: Estimate
+    chosen: Estimate
+    difference: Estimate
+    judge_less_heuristic: Estimate | None
+    limits: Limits
 
 
-def discover(examples: Sequence[Labelled], *, seed: int = 0) -> dict[str, Any]:
-    """Return what correlates with people's labels, and the limits of evidence that fit them best.
+def discover(examples: Sequence[Labelled], judged: Sequence[int | None] = (), *, seed: int = 0) -> Discovery:
+    """Return what correlates with people's labels, and the limits of evidence and the rater that fit them best.
 
     Responses to the same query are in the same half: one half chooses the limits, the other reports their agreement.
+    The judge is favoured if it agrees better than the heuristic, beyond the interval.
+
+    Args:
+        examples: labelled responses.
+        judged: a judge's scores of the same responses; None where it has none.
+        seed: of the split and of the intervals.
 
     Raises:
         ValueError: there are fewer than ``LEAST`` labels, or only one class.
     """
-    from scipy.stats import spearmanr
-
     human = [example.epad for example in examples]
     if len(examples) < LEAST or len(set(human)) < 2:
         raise ValueError(
             f"labels: got {len(examples)} of {len(set(human))} classes; allowed: {LEAST} or more, of two"
         )
-    turns = [(one.response, calls_of(one.tool_calls), one.query or f"{i}") for i, one in enumerate(examples)]
+    learn, report = _halves(examples, seed)
 
-    def scores(cuts: tuple[int, int], rows: Iterable[int]) -> list[int]:
-        return [score(*turns[i], cuts=cuts).score for i in rows]
+    def agrees(cuts: tuple[int, int], places: Sequence[int]) -> tuple[list[int], list[int]]:
+        return [scored(examples[i], cuts).score for i in places], [human[i] for i in places]
 
-    queries = np.random.default_rng(seed).permutation(sorted({query for _, _, query in turns}))
-    learning = set(queries[: len(queries) // 2].tolist())
-    learn, report = (
-        [i for i, turn in enumerate(turns) if (turn[2] in learning) is side] for side in (True, False)
-    )
-    truth, target = [human[i] for i in report], [human[i] for i in learn]
     grid = [CUTS, *((low, high) for low in range(1, 5) for high in range(low + 1, 9))]
-    best = max(grid, key=lambda cuts: round(_kappa(scores(cuts, learn), target), 9))
-    shipped, chosen = scores(CUTS, report), scores(best, report)
-    everything = scores(CUTS, range(len(turns)))
+    best = max(grid, key=lambda cuts: round(float(_kappa(*agrees(cuts, learn))), 9))
+    shipped, truth = agrees(CUTS, report)
+    chosen, _ = agrees(best, report)
+    both = [i for i, value in enumerate(judged) if value is not None]
+    judge_less_heuristic = None
+    if len(both) > 1:
+        heuristic, labels = agrees(CUTS, both)
+        judge_less_heuristic = kappa_difference([judged[i] or 0 for i in both], heuristic, labels, seed=seed)
+    rater: Rater = "judge" if judge_less_heuristic and judge_less_heuristic.low > 0.0 else "heuristic"
+    difference = kappa_difference(chosen, shipped, truth, seed=seed)
+    favoured = best if difference.low > 0.0 else CUTS
+    return Discovery(
+        best,
+        _correlations(examples, human),
+        kappa(shipped, truth, seed=seed),
+        kappa(chosen, truth, seed=seed),
+        difference,
+        judge_less_heuristic,
+        Limits(cuts=favoured, rater=rater, labels=len(examples), time=now()),
+    )
+
+
+def _halves(examples: Sequence[Labelled], seed: int) -> tuple[list[int], list[int]]:
+    queries = [example.query or f"{place}" for place, example in enumerate(examples)]
+    drawn = np.random.default_rng(seed).permutation(sorted(set(queries)))
+    learning = set(drawn[: len(drawn) // 2].tolist())
+    places = range(len(examples))
+    return [i for i in places if queries[i] in learning], [i for i in places if queries[i] not in learning]
+
+
+def _correlations(examples: Sequence[Labelled], human: Sequence[int]) -> dict[str, float]:
+    from scipy.stats import spearmanr
+
     features = {
-        "tool calls": [len(calls) for _, calls, _ in turns],
-        "kinds of tools": [len({call.name for call in calls}) for _, calls, _ in turns],
-        "words": [len(response.split()) for response, _, _ in turns],
-        "heuristic": everything,
+        "tool calls": [len(example.tool_calls) for example in examples],
+        "kinds of tools": [len({call["name"] for call in example.tool_calls}) for example in examples],
+        "words": [len(example.response.split()) for example in examples],
+        "heuristic": [scored(example).score for example in examples],
     }
     varied = {name: column for name, column in features.items() if len(set(column)) > 1}
-    return {
-        "labels": {label: human.count(label) for label in range(4)},
-        "rank correlation": {
-            name: float(spearmanr(column, human).statistic) for name, column in varied.items()
-        },
-        "kappa": kappa(everything, human, seed=seed),
-        "limits": {"shipped": CUTS, "chosen": best, "learnt on": len(learn), "reported on": len(report)},
-        "kappa, shipped limits": kappa(shipped, truth, seed=seed),
-        "kappa, chosen limits": kappa(chosen, truth, seed=seed),
-        "difference": kappa_difference(chosen, shipped, truth, seed=seed),
-    }
+    return {name: float(spearmanr(column, human).statistic) for name, column in varied.items()}

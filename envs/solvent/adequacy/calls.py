@@ -1,15 +1,16 @@
-"""Calls of tools as evidence: what was asked, what was answered, and what failed.
+"""Calls of tools as evidence: what ran, on what, and what the call itself says of its outcome.
 
-A call that failed is an observation too: it shows that something failed. A failed *check* (a test run, a linter, a
-build) stands until the same check succeeds; another failed attempt is also settled by a later call that does the same
-job another way. Source: *Epistemic Adequacy Design*, "Limited evidence signals".
+An outcome comes from marks alone: the client's flag, an exit code, a count in a check's own summary, a shell's own
+"command not found". Words of failure in text that a tool only shows do not count. Source: *Epistemic Adequacy
+Design*, "Limited evidence signals".
 
-Known approximation: a failure is known from the program's flag, an exit code, a count ("3 failing") or the words of
-common programs. A shell line is split into its commands without the rules of quoting in full.
+Known approximation: checks are known by the names of common programs; a shell line is split without the rules of
+quoting in full.
 """
 
 from __future__ import annotations
 
+import enum
 import functools
 import json
 import re
@@ -18,22 +19,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from solvent.adequacy.words import lexicon, pattern, word_set
+from solvent.adequacy.words import vocabulary
 from solvent.files import InputError
 
 __all__ = [
-    "Call",
-    "calls_of",
-    "failed",
-    "failure",
-    "is_broad",
-    "is_full_check",
-    "is_look",
-    "is_search",
-    "open_failures",
-    "stem",
-    "stems",
-]
+    "Call", "Command", "Outcome", "calls_of", "commands", "empty_result", "is_check", "is_look", "is_narrow",
+    "is_search", "open_failures", "outcome", "ran", "stems",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,10 +54,10 @@ class Call:
     @property
     def command(self) -> str:
         """The shell command, if the tool runs one."""
-        given = next(
-            (self.arguments[key] for key in ("command", "cmd", "script") if self.arguments.get(key)), ""
-        )
-        return shlex.join(_values(given)) if isinstance(given, list | tuple) else str(given)
+        for key in ("command", "cmd", "script", "keystrokes"):
+            if given := self.arguments.get(key):
+                return shlex.join(_values(given)) if isinstance(given, list | tuple) else str(given)
+        return ""
 
 
 def calls_of(rows: Iterable[Any]) -> tuple[Call, ...]:
@@ -74,183 +66,265 @@ def calls_of(rows: Iterable[Any]) -> tuple[Call, ...]:
     Raises:
         InputError: a row is something else.
     """
-    found = []
+    calls = []
     for row in rows:
         if not isinstance(row, Mapping) or not isinstance(row.get("name"), str):
             raise InputError(f"tool_calls: got {row!r:.80}; allowed: objects with name, arguments and result")
-        asked: Any = row.get("arguments") or {}
-        asked = asked if isinstance(asked, Mapping) else {"input": str(asked)}
+        arguments: Any = row.get("arguments") or {}
+        if not isinstance(arguments, Mapping):
+            arguments = {"input": str(arguments)}
         result, error = row.get("result", ""), row.get("error")
         text = result if isinstance(result, str) else "" if result is None else json.dumps(result)
-        said, flag = text or (error if isinstance(error, str) else ""), None if error is None else bool(error)
-        found.append(Call(row["name"], asked, said, flag, result is not None))
-    return tuple(found)
+        if not text and isinstance(error, str):
+            text = error
+        failed = None if error is None else bool(error)
+        calls.append(Call(row["name"], arguments, text, failed, result is not None))
+    return tuple(calls)
 
 
-def _values(given: Any) -> list[str]:
-    if isinstance(given, Mapping):
-        given = list(given.values())
-    if isinstance(given, list | tuple):
-        return [text for value in given for text in _values(value)]
-    return [] if given is None else [str(given)]
+def _values(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return [text for inner in value for text in _values(inner)]
+    return [] if value is None else [str(value)]
 
 
 # -- words in common -----------------------------------------------------------------------------
 
 _WORD = re.compile(r"[A-Z]{2,}(?=s\b)|[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+(?:\.\d+)?")
 _SUFFIX = re.compile(r"(?:ies|y|ing|ed|es|e|(?<!s)s|er|ers|or|ors)$")
-_NUMBERS = {word: str(i) for i, word in enumerate(lexicon()["words"]["numbers"].split(), 1)}
+_NUMBERS = {word: str(i) for i, word in enumerate(vocabulary()["words"]["numbers"].split(), 1)}
 
 
-def stem(word: str) -> str:
+def _stem(word: str) -> str:
     """Return what the forms of a word share, ``retr`` of retry and retries; a number in digits."""
     word = word.lower()
+    if not word.isalpha():
+        return word
     short = _SUFFIX.sub("", word)
-    return (_NUMBERS.get(word) or (short if len(short) > 2 else word)[:5]) if word.isalpha() else word
+    return _NUMBERS.get(word) or (short if len(short) > 2 else word)[:5]
 
 
 @functools.lru_cache(maxsize=2**12)
 def stems(text: str) -> frozenset[str]:
     """Return the stems of the words that say something; names are split at their parts."""
-    words, stop = _WORD.findall(re.sub(r"(?<=\d),(?=\d{3})", "", text)), word_set("stop")
-    said = (word for word in words if word.lower() not in stop and (len(word) > 1 or word.isdigit()))
-    return frozenset(map(stem, said))
+    stop = frozenset(vocabulary()["words"]["stop"].split())
+    words = _WORD.findall(re.sub(r"(?<=\d),(?=\d{3})", "", text))
+    return frozenset(
+        _stem(word) for word in words if word.lower() not in stop and (len(word) > 1 or word.isdigit())
+    )
 
 
 # -- what kind of call ---------------------------------------------------------------------------
 
-_WHOLE = {".", "./", "/"}
 
-
-class _Command(NamedTuple):
+class Command(NamedTuple):
     """A program (with its task, if it has many) and what it is applied to."""
 
     program: str
     targets: tuple[str, ...]
 
-    @property
-    def is_check(self) -> bool:
-        """Whether it checks something: runs tests, lints, builds."""
-        return bool(pattern("check").search(self.program))
+
+@functools.cache
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(vocabulary()["patterns"][name], re.MULTILINE | re.VERBOSE)
 
 
-def is_search(call: Call) -> bool:
-    """Return whether a call looks for something, so that an empty answer says that it isn't there."""
-    return bool(
-        pattern("search").search(call.name)
-        or pattern("query").match(call.asked)
-        or (call.command and any(one.program in word_set("searching") for one in _commands(call)))
-    )
+@functools.cache
+def _programs(name: str) -> frozenset[str]:
+    return frozenset(vocabulary()["programs"][name].split())
 
 
-def is_look(call: Call) -> bool:
-    """Return whether a call only looks at files: it reads, lists or searches."""
-    looking = word_set("looking") | word_set("searching")
-    if call.command and ">" not in call.command.replace("2>", ""):
-        return all(one.program in looking for one in _commands(call))
-    return bool(pattern("look").search(call.name))
-
-
-def is_broad(call: Call) -> bool:
-    """Return whether a call searches everything."""
+def commands(call: Call) -> list[Command]:
+    """Return what a call runs: the commands of its shell line, or the tool itself."""
     if call.command:
-        where = [set(targets[1:]) for program, targets in _commands(call) if program in word_set("searching")]
-        return bool(pattern("deep").search(call.command)) and any(one <= _WHOLE for one in where)
-    deep = re.search("grep|codebase", call.name, re.IGNORECASE)
-    return bool(deep) and str(call.arguments.get("path") or ".") in _WHOLE
+        return _parse(call.command)
+    return [Command(call.name.lower(), tuple(_values(call.arguments)))]
 
 
-def is_full_check(call: Call) -> bool:
-    """Return whether a call is a full check, such as a run of the whole test suite."""
-    checks = [one for one in _commands(call) if one.is_check]
-    whole = any(not re.search(r"\w[/.]\w", " ".join(one.targets)) for one in checks)
-    return whole and not pattern("narrow").search(call.command)
-
-
-def _commands(call: Call) -> list[_Command]:
-    if not call.command:
-        return [_Command(call.name.lower(), tuple(_values(call.arguments)))]
-    return _commands_in(call.command)
-
-
-def _commands_in(text: str) -> list[_Command]:
-    text = text.replace("\n", " ; ")
-    lexer = shlex.shlex(text, posix=True, punctuation_chars="();<>|&")
+@functools.lru_cache(maxsize=2**10)
+def _parse(line: str) -> list[Command]:
+    line = re.sub(
+        r"<<-?\s*['\"]?(\w+)['\"]?\n.*?^\1$", " ", line, flags=re.DOTALL | re.MULTILINE
+    )  # a here-document
+    lexer = shlex.shlex(line.replace("\n", " ; "), posix=True, punctuation_chars="();<>|&")
     lexer.whitespace_split, lexer.commenters = True, ""
     try:
         words = list(lexer)
     except ValueError:  # a quotation that doesn't end
-        words = re.findall(r"[;|&]+|[^\s;|&]+", text)
+        words = re.findall(r"[;|&]+|[^\s;|&]+", line)
     parts: list[list[str]] = [[]]
     for word in words:
         if set(word) <= set(";|&()"):
             parts.append([])
-        elif not set(word) <= set("<>&") and not (word.isdigit() or re.match(r"[A-Z_]+=", word)):
+        elif not set(word) <= set("<>&") and not re.fullmatch(r"\d|[A-Z_]+=.*", word):
             parts[-1].append(word)
-    found = []
+    result = []
     for part in parts:
-        if len(part) > 2 and part[0] in ("bash", "sh", "zsh") and part[1].startswith("-"):
-            found += _commands_in(part[2])
-        elif (one := _command(part)) is not None:
-            found.append(one)
-    return found
+        if len(part) > 2 and part[0].rpartition("/")[2] in ("bash", "sh", "zsh") and part[1].startswith("-"):
+            result += _parse(part[2])
+        elif command := _command(part):
+            result.append(command)
+    return result
 
 
-def _command(words: list[str]) -> _Command | None:
-    while len(words) > 1 and words[0] in word_set("wrappers"):
+def _command(words: list[str]) -> Command | None:
+    while len(words) > 1 and (words[0] in _programs("wrappers") or words[0].startswith("-")):
         words = words[1:]
-    if not words or words[0] in word_set("silent"):
+    if not words or words[0] in _programs("silent"):
         return None
-    program, rest = words[0].rpartition("/")[2], [word for word in words[1:] if not word.startswith("-")]
-    if program in word_set("families") and rest:
-        program = f"{program}-{rest.pop(0)}"
-    return _Command(program, tuple(rest))
-
-
-# -- what failed ---------------------------------------------------------------------------------
-
-
-def failure(call: Call) -> str:
-    """Return the line in which a call says that it failed; empty if it did not fail."""
-    reported = call.failed or re.match(r"\W*error", call.result, re.IGNORECASE)
-    if pattern("writes").search(call.name) and not reported:  # it shows what was written
-        return ""
-    result = pattern("none_failed").sub("", call.result).replace("\\n", "\n")  # JSON within text
-    codes = [int(found[1]) for found in pattern("exit_code").finditer(result)]
-    found = pattern("failure_count").search(result) or (
-        None if codes and not any(codes) else pattern("failure_words").search(result)
+    program = words[0].rpartition("/")[2]
+    rest = [word for word in words[1:] if not word.startswith("-") and word != "run"]
+    has_tasks = not _checks(Command(program, ())) and program not in _programs("looking") | _programs(
+        "searching"
     )
-    if found is None:
-        return (result.strip()[:500] or "failed") if call.failed or any(codes) else ""
-    return result[: found.end()].rpartition("\n")[2] + result[found.end() :].partition("\n")[0]
+    if has_tasks and rest and re.fullmatch(r"[a-z][a-z:-]+", rest[0]):
+        program = f"{program}:{rest.pop(0)}"
+    return Command(program, tuple(rest))
 
 
-def failed(call: Call) -> bool:
-    """Return whether a call failed: by its flag, an exit code, a count, or the words of common programs."""
-    return bool(call.failed or failure(call))
+def is_search(call: Call) -> bool:
+    """Return whether a call looks for something, so that an empty answer says that it isn't there."""
+    if call.command:
+        return any(command.program in _programs("searching") for command in commands(call))
+    return bool(_pattern("search_tool").search(call.name))
+
+
+def is_look(call: Call) -> bool:
+    """Return whether a call only looks at something: it reads, lists or searches."""
+    if not call.command:
+        return bool(_pattern("look_tool").search(call.name))
+    if re.search(r"(?<![\d&])>(?!&)|\bsed -i", call.command):
+        return False
+    return all(_looks(command.program) for command in commands(call))
+
+
+def _looks(program: str) -> bool:
+    """Return whether a program, or its task, only shows something."""
+    return program in _programs("looking") | _programs("searching") or program.partition(":")[2] in _programs(
+        "tasks"
+    )
+
+
+def is_check(call: Call) -> bool:
+    """Return whether a call checks something: runs tests, lints, builds."""
+    return not is_look(call) and any(_checks(command) for command in commands(call))
+
+
+def _checks(command: Command) -> bool:
+    """Return whether a command checks something, by its program or one of its first words."""
+    first = [target for target in command.targets[:2] if re.fullmatch(r"[\w:-]+(?:\.jar)?", target)]
+    words = re.findall(r"[A-Z]?[a-z]+", " ".join([command.program, *first]))
+    return any(_pattern("checking").fullmatch(word.lower()) for word in words)
+
+
+# -- outcomes ------------------------------------------------------------------------------------
+
+
+class Outcome(enum.Enum):
+    """What a call says of itself."""
+
+    PASSED = enum.auto()
+    FAILED = enum.auto()
+    NOTHING_RAN = enum.auto()
+    RUNNING = enum.auto()
+
+
+@functools.lru_cache(maxsize=2**10)
+def _outcome(result: str, failed: bool | None, check: bool, piped: bool) -> Outcome:
+    if _pattern("running").search(result[:400]):
+        return Outcome.FAILED if failed else Outcome.RUNNING
+    summary = "\n".join(result.rstrip().splitlines()[-30:])
+    exit_code = _pattern("exit_code").search(result)
+    code = int(next(filter(None, exit_code.groups()))) if exit_code else None
+    if failed or code or _pattern("shell_error").search(summary):
+        return Outcome.FAILED
+    if check and _is_empty_run(summary):
+        return Outcome.NOTHING_RAN
+    if not check or (code == 0 and not piped):
+        return Outcome.PASSED
+    if _pattern("settled").search(summary):
+        return Outcome.PASSED
+    if _pattern("failure_count").search(summary) or _pattern("failure_mark").search(summary):
+        return Outcome.FAILED
+    return Outcome.PASSED
+
+
+def _is_empty_run(summary: str) -> bool:
+    return bool(_pattern("nothing_ran").search(summary)) and not _pattern("passed").search(summary)
+
+
+def outcome(call: Call) -> Outcome:
+    """Return what the marks of a call say: its flag, its exit code, the counts in a check's own summary."""
+    return _outcome(call.result, call.failed, is_check(call), "|" in call.command)
+
+
+def is_narrow(call: Call) -> bool:
+    """Return whether a check is limited to a part: a path, a test, a filter."""
+    targets = [target for command in commands(call) if _checks(command) for target in command.targets]
+    return any(re.search(r"\w[/.:]\w", target) for target in targets) or bool(
+        _pattern("narrow").search(call.command)
+    )
+
+
+def ran(call: Call) -> bool:
+    """Return whether a check ran at all: its own summary counts something, or names what failed."""
+    return bool(_pattern("counted").search(call.result) or _pattern("failure_mark").search(call.result))
 
 
 def open_failures(calls: Sequence[Call]) -> list[Call]:
-    """Return the calls that failed and that no later call settles, in order; what only looks at files is left out."""
-    standing: list[tuple[Call, _Command]] = []
+    """Return the calls that failed and that no later call settles, in order; what only looks at something is left out.
+
+    A check that ran and failed stands until the same program is green on the same target or on a broader one. Another
+    failure is a failed attempt: any later success of the same program or on the same target settles it, and so does a
+    later green check, if it was to check something.
+    """
+    standing: list[Call] = []
     for call in calls:
         if is_look(call):
             continue
-        commands = _commands(call)
-        if failed(call):
-            checks = [one for one in commands if one.is_check]
-            standing += [(call, one) for one in checks or commands[-1:]]
-        else:
-            standing = [one for one in standing if not any(_settles(command, *one) for command in commands)]
-    return list({id(call): call for call, _ in standing}.values())
+        if outcome(call) is Outcome.FAILED:
+            standing = [failed for failed in standing if not _same_command(call, failed)] + [call]
+        elif outcome(call) is Outcome.PASSED:
+            standing = [failed for failed in standing if not _settles(call, failed)]
+    return standing
 
 
-def _settles(later: _Command, call: Call, command: _Command) -> bool:
-    """Return whether a command that succeeded settles one that failed in ``call``."""
-    same = later.program == command.program
-    if command.is_check:  # a narrower check settles what the failed one named
-        return same and (not later.targets or any(one in call.asked + call.result for one in later.targets))
-    # What names the same thing may have done the job of an attempt another way.
-    common = {target for target in command.targets if len(target) > 2} & set(later.targets)
-    free = any(re.search(r"[\s(]", target) for target in command.targets)  # a script, a query, a message
-    return bool(common) or (same and (free or not command.targets))
+def _same_command(later: Call, earlier: Call) -> bool:
+    return commands(later) == commands(earlier)
+
+
+def _settles(later: Call, failed: Call) -> bool:
+    if is_check(failed) and ran(failed):
+        checks = [command for command in commands(failed) if _checks(command)]
+        return all(any(_covers(new, old, failed) for new in commands(later)) for old in checks)
+    if is_check(failed) and ran(later):
+        return True
+    pairs = [(new, old) for new in commands(later) for old in commands(failed)]
+    return any(new.program == old.program or _share_a_target(new, old) for new, old in pairs)
+
+
+def _share_a_target(new: Command, old: Command) -> bool:
+    return any(len(target) > 2 and target in new.targets for target in old.targets)
+
+
+def _covers(new: Command, old: Command, failed: Call) -> bool:
+    """Return whether a green run covers a failed one: all there is, a folder above, the same, or what failed."""
+    if new.program != old.program:
+        return False
+    folders = [target.removesuffix("...").removeprefix("./").rstrip("/.") for target in new.targets]
+    if "" in folders or not folders:
+        return True
+    targets = [target.removeprefix("./") for target in old.targets]
+    if targets and all(target.startswith(tuple(folders)) for target in targets):
+        return True
+    failed_tests = re.findall(r"^FAILED (\S+)", failed.result, re.MULTILINE)
+    if failed_tests:
+        return all(test.startswith(tuple(folders)) for test in failed_tests)
+    return all(target in failed.result for target in new.targets)
+
+
+def empty_result(call: Call) -> bool:
+    """Return whether a call that looks for something says that it isn't there."""
+    return call.recorded and bool(_pattern("absent").search(call.result[:300]))

@@ -10,14 +10,14 @@ and both choose the correction, which incidents refine. Source: *Epistemic Adequ
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from solvent.adequacy.records import Correction, ScoreRecord, correction_for
+from solvent.adequacy.records import Correction, Rater, ScoreRecord, correction_for
 from solvent.files import RECORD, append_records, now, read_records
 
 __all__ = ["HORIZON", "Drift", "DriftMonitor", "follow"]
@@ -27,7 +27,7 @@ HORIZON = 4
 
 
 class Drift(BaseModel):
-    """An event, a line of ``drifts.jsonl``; ``given``: the agent was told the correction."""
+    """An event, a line of ``drifts.jsonl``; ``given``: the agent had been told a correction for its response."""
 
     model_config = RECORD
 
@@ -50,20 +50,22 @@ class DriftMonitor:
     Attributes:
         window: responses in the rolling mean.
         threshold: mean EpAd from which on it is drift, severity low; medium from 2.0, high from 2.5.
-        shadow: only log: the correction is not given.
         learned: the corrections that incidents refined.
+        rater: whose scores count where no person scored; ``thresholds`` says which the labels favour.
+        given: ``sha256`` of the responses after which the agent was told a correction.
     """
 
     window: int = 6
     threshold: float = 1.5
-    shadow: bool = True
     learned: Sequence[Correction] = ()
+    rater: Rater = "heuristic"
+    given: Container[str] = ()
     _scores: dict[tuple[str, str], deque[tuple[int, str]]] = field(default_factory=dict, repr=False)
     _quiet: Counter[tuple[str, str]] = field(default_factory=Counter, repr=False)
 
     def observe(self, record: ScoreRecord) -> Drift | None:
-        """Add a response and return the event that it sets off, or None."""
-        where, epad = (record.agent, record.session), record.epad.in_force
+        """Add a response and return the event that it sets off, or None; one that asserts nothing has no place."""
+        where, epad = (record.agent, record.session), record.epad.in_force(self.rater)
         if epad is None:
             return None
         scores = self._scores.setdefault(where, deque(maxlen=self.window))
@@ -78,7 +80,7 @@ class DriftMonitor:
         chosen = correction_for(severity, rule, self.learned)
         return Drift(
             agent=record.agent, session=record.session, response=record.id, mean=round(mean, 4), severity=severity,
-            rule=rule, correction=chosen.id, text=chosen.text, given=not self.shadow, time=now(),
+            rule=rule, correction=chosen.id, text=chosen.text, given=record.sha256 in self.given, time=now(),
         )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, ValidationError, WithJsonSchema
 
-from solvent.adequacy.calls import Call, failed
+from solvent.adequacy.calls import Call, Outcome, outcome
 from solvent.chat import ChatClient, ChatError, ChatSettings
 from solvent.files import RECORD, first_problem, strict_json, write_atomically
 
@@ -52,7 +52,7 @@ def summary(calls: Sequence[Call]) -> list[str]:
     """Return a line for each call: name, arguments, abbreviated result."""
     lines = [f"({len(calls) - MOST_CALLS} earlier calls)"] if len(calls) > MOST_CALLS else []
     for call in calls[-MOST_CALLS:]:
-        result = f"{'FAILED: ' * failed(call)}{call.result[:RESULT] or '(empty)'}"
+        result = f"{'FAILED: ' * (outcome(call) is Outcome.FAILED)}{call.result[:RESULT] or '(empty)'}"
         arguments = json.dumps(dict(call.arguments), default=str)[:ARGUMENTS]
         lines.append(f"{call.name} {arguments} -> {result if call.recorded else '(not recorded)'}")
     return lines or ["(no call)"]

@@ -85,7 +85,7 @@ def find_patterns(records: Iterable[ScoreRecord], incidents: Iterable[Incident])
             cases[pattern].append((worst.get(record.id, 1.0), failed))
     tried = {name: rows for name, rows in cases.items() if len(rows) >= LEAST}
     base = sum(outcomes) / max(1, len(outcomes))
-    found = []
+    patterns = []
     for name, rows in tried.items():
         weight = sum(w for w, _ in rows)
         rate = sum(w for w, failed in rows if failed) / weight
@@ -93,27 +93,28 @@ def find_patterns(records: Iterable[ScoreRecord], incidents: Iterable[Incident])
         hits = rate * effective
         bound = float(betaincinv(hits, effective - hits + 1.0, ALPHA / len(tried))) if hits else 0.0
         candidate = rate > RATE and bound > max(FLOOR, base)
-        found.append(Pattern(name, len(rows), sum(failed for _, failed in rows), rate, bound, candidate))
-    return sorted(found, key=lambda one: (-one.bound, -one.rate, one.text))
+        patterns.append(Pattern(name, len(rows), sum(failed for _, failed in rows), rate, bound, candidate))
+    return sorted(patterns, key=lambda pattern: (-pattern.bound, -pattern.rate, pattern.text))
 
 
-def accepted(found: Iterable[Pattern], name: str, by: str, reason: str) -> Trigger:
+def accepted(patterns: Iterable[Pattern], name: str, by: str, reason: str) -> Trigger:
     """Return a candidate as a trigger.
 
     Raises:
         ValueError: it isn't a candidate, or nobody says who and why.
     """
-    candidates = [one.text for one in found if one.candidate]
+    candidates = [pattern.text for pattern in patterns if pattern.candidate]
     if name not in candidates or not by or not reason:
         allowed = "; ".join(candidates) or "none, there is no candidate"
         raise ValueError(f"accept: got {name!r:.80} by {by!r:.40}; allowed, with who and why: {allowed}")
     return Trigger(pattern=name, by=by, reason=reason, time=now())
 
 
-def triggered(triggers: Iterable[Trigger], calls: Sequence[Call], found: Adequacy) -> Adequacy:
+def triggered(triggers: Iterable[Trigger], calls: Sequence[Call], adequacy: Adequacy) -> Adequacy:
     """Return the score of a response; a claim that shows an accepted pattern scores 2 at least and asks for a judge."""
-    shown = patterns_of([call.name for call in calls], negative=found.strong_negative)
+    shown = patterns_of([call.name for call in calls], negative=adequacy.strong_negative)
     fired = tuple(f"trigger: {one.pattern}" for one in triggers if one.pattern in shown)
-    if not fired or found.rule == "nothing_asserted" or found.rule.startswith("hedged"):
-        return found
-    return replace(found, score=max(FAILED_FROM, found.score), signals=found.signals + fired, escalate=True)
+    if not fired or adequacy.rule == "nothing_asserted" or adequacy.rule.startswith("hedged"):
+        return adequacy
+    score = max(FAILED_FROM, adequacy.score)
+    return replace(adequacy, score=score, signals=adequacy.signals + fired, escalate=True)

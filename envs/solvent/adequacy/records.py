@@ -20,16 +20,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from solvent.adequacy.calls import Call, calls_of
 from solvent.adequacy.heuristic import Adequacy, score
-from solvent.adequacy.words import lexicon, phrases, word_set
+from solvent.adequacy.words import phrases, vocabulary
 from solvent.files import RECORD, now
 
 __all__ = [
-    "Correction", "Incident", "Ratings", "Score", "ScoreRecord", "ToolContext", "correction_for", "corrections",
-    "labelled", "merged", "record_of", "refined", "rows_of",
+    "Correction", "Given", "Incident", "Limits", "Rater", "Ratings", "Score", "ScoreRecord", "ToolContext",
+    "correction_for", "corrections", "explanation", "labelled", "merged", "record_of", "refined", "rows_of",
+    "severity_of",
 ]  # fmt: skip
 
 Count = Annotated[int, Field(ge=0)]
@@ -37,6 +38,7 @@ Score = Annotated[int, Field(ge=0, le=3)]
 Rank = Annotated[int, Field(ge=1, le=10)]
 Text = Annotated[str, Field(min_length=1, max_length=1000)]
 Severity = Literal["low", "medium", "high"]
+Rater = Literal["heuristic", "judge"]
 
 
 class ToolContext(BaseModel):
@@ -58,14 +60,18 @@ class Ratings(BaseModel):
     judge: Score | None = None
     human: Score | None = None
 
-    @property
-    def in_force(self) -> int | None:
-        """The score to act on: a person's, else the judge's, else the heuristic's."""
-        return next((one for one in (self.human, self.judge, self.heuristic) if one is not None), None)
+    def in_force(self, rater: Rater = "heuristic") -> int | None:
+        """Return the score to act on: a person's, else that of ``rater``, else the other one's."""
+        raters = (self.human, getattr(self, rater), self.heuristic, self.judge)
+        return next((score for score in raters if score is not None), None)
 
 
 class ScoreRecord(BaseModel):
-    """A line of ``scores.jsonl``; ``sha256`` is that of the response, its calls and its query."""
+    """A line of ``scores.jsonl``.
+
+    ``sha256`` is that of the response, its calls and its query. A response that asserts nothing has no heuristic score.
+    ``certain``: marks alone contradict it; ``stopped``: the hook held its agent up because of it.
+    """
 
     model_config = RECORD
 
@@ -80,6 +86,8 @@ class ScoreRecord(BaseModel):
     rule: Text
     signals: list[str] = []
     escalate: bool
+    certain: bool = False
+    stopped: bool = False
     shadow: bool = True
     time: datetime
     sha256: Text
@@ -90,19 +98,20 @@ class ScoreRecord(BaseModel):
 
 
 def record_of(
-    response: str, calls: Sequence[Call], query: str, found: Adequacy, **fields: Any
+    response: str, calls: Sequence[Call], query: str, adequacy: Adequacy, **fields: Any
 ) -> ScoreRecord:
     """Return the line of a response that the heuristic scored; ``fields`` are further ones, such as ``id``."""
     digest = json.dumps([response, rows_of(calls), query], sort_keys=True, default=str)
     sha256 = hashlib.sha256(digest.encode()).hexdigest()
-    tools, negative = [call.name for call in calls], found.strong_negative
+    tools, negative = [call.name for call in calls], adequacy.strong_negative
     own = {
         "id": sha256[:16],
         "tool_context": {"tool_calls": len(tools), "tool_types": tools, "has_strong_negative": negative},
-        "epad": {"heuristic": found.score},
-        "rule": found.rule,
-        "signals": list(found.signals),
-        "escalate": found.escalate,
+        "epad": {"heuristic": None if adequacy.rule == "nothing_asserted" else adequacy.score},
+        "rule": adequacy.rule,
+        "signals": list(adequacy.signals),
+        "escalate": adequacy.escalate,
+        "certain": adequacy.certain,
         "time": now(),
         "sha256": sha256,
     }
@@ -114,9 +123,9 @@ def _style(response: str, query: str) -> dict[str, Any]:
     prose = re.sub(r"```.*?(?:```|\Z)", "", response, flags=re.DOTALL)
     words = re.findall(r"[^\W_]+(?:['\-._][^\W_]+)*", phrases("padding").sub(" ", prose).lower())
     padding = phrases("padding").findall(prose)
-    telling = sum(word not in word_set("stop") for word in words)
+    telling = sum(word not in frozenset(vocabulary()["words"]["stop"].split()) for word in words)
     count = len(words) + sum(len(one.split()) for one in padding)
-    types = lexicon()["query_types"].items()
+    types = vocabulary()["query_types"].items()
     fits = [name for name, one in types if re.match(one, query.strip(), re.IGNORECASE | re.DOTALL)]
     return {
         "word_count": count,
@@ -152,17 +161,17 @@ def labelled(
 
 def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
     """Return one record for each id, in order of first appearance: a later rating replaces an earlier one."""
-    found: dict[str, ScoreRecord] = {}
+    latest: dict[str, ScoreRecord] = {}
     for record in records:
-        earlier, update = found.get(record.id), {}
+        earlier, update = latest.get(record.id), {}
         if earlier is not None and earlier.sha256 == record.sha256:
             for scale in ("epad", "sya"):
                 new = getattr(record, scale).model_dump(exclude_none=True)
                 update[scale] = getattr(earlier, scale).model_copy(update=new)
             if earlier.labelled_by and not record.labelled_by:
                 update |= {"labelled_by": earlier.labelled_by, "reason": earlier.reason}
-        found[record.id] = record.model_copy(update=update)
-    return list(found.values())
+        latest[record.id] = record.model_copy(update=update)
+    return list(latest.values())
 
 
 # -- corrections ---------------------------------------------------------------------------------
@@ -196,10 +205,30 @@ class Correction(BaseModel):
 
 
 @functools.cache
+def _document() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("corrections.toml").read_text(encoding="utf-8"))
+
+
+@functools.cache
 def corrections() -> tuple[Correction, ...]:
     """Return the shipped rows, ``corrections.toml``."""
-    document = tomllib.loads(Path(__file__).with_name("corrections.toml").read_text(encoding="utf-8"))
-    return tuple(map(Correction.model_validate, document["correction"]))
+    keys = ("severity", "words", "evidence", "id", "text")
+    rows = (dict(zip(keys, row, strict=True)) for row in _document()["corrections"])
+    return tuple(map(Correction.model_validate, rows))
+
+
+def explanation(signals: Iterable[str]) -> str:
+    """Return what the contradiction among these signals is, in words for its agent; empty if there is none."""
+    texts: dict[str, str] = _document()["findings"]
+    return next((texts[signal] for signal in signals if signal in texts), "")
+
+
+def severity_of(rule: str, learned: Sequence[Correction]) -> Severity:
+    """Return the highest severity of the incidents of a rule; low if there was none."""
+    words, _, evidence = rule.partition("/")
+    rows = [row.severity for row in learned if (row.words, row.evidence) == (words, evidence or "*")]
+    levels: tuple[Severity, ...] = ("high", "medium")
+    return next((level for level in levels if level in rows), "low")
 
 
 def correction_for(severity: str, rule: str, learned: Sequence[Correction] = ()) -> Correction:
@@ -267,3 +296,43 @@ def refined(incident: Incident, learned: Sequence[Correction] = (), text: str = 
     said = text or f"{earlier.text.partition(' It happened:')[0]} It happened: {incident.description}"[:1000]
     row = {"id": f"after {incident.id}", "severity": incident.level, "text": said, "incident": incident.id}
     return Correction.model_validate(row | {"words": words if evidence else "*", "evidence": evidence or "*"})
+
+
+# -- adopted limits, and what was given ------------------------------------------------------------
+
+
+class Limits(BaseModel):
+    """What labels favour, a file that ``thresholds --out`` writes and ``--limits`` adopts.
+
+    Attributes:
+        cuts: from how many distinct calls on evidence is reasonable, and ample.
+        rater: whose scores drift follows where no person scored.
+        labels: number of labelled responses behind them.
+        time: when they were learnt.
+    """
+
+    model_config = RECORD
+
+    cuts: tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=2)]]
+    rater: Rater = "heuristic"
+    labels: Count
+    time: datetime
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Limits:
+        if self.cuts[0] >= self.cuts[1]:
+            raise ValueError(f"cuts {list(self.cuts)}; allowed: the first below the second")
+        return self
+
+
+class Given(BaseModel):
+    """A correction that went to an agent with its next turn, a line of ``given.jsonl``."""
+
+    model_config = RECORD
+
+    session: str
+    response: str
+    sha256: Text
+    correction: str
+    text: str
+    time: datetime

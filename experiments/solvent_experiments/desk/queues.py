@@ -180,16 +180,16 @@ class Responses:
 
     def item(self, key: str) -> Item:
         turn, labels = self._turns[key], self._labels().get(key, [])
-        found = score(turn.response, turn.calls, turn.query)
-        shown = [("The heuristic says", f"{found.score}, {found.rule}")] if labels else []
-        shown += [(one.labelled_by, f"{one.epad.human}: {one.reason}") for one in labels]
+        adequacy = score(turn.response, turn.calls, turn.query, earlier=turn.earlier)
+        ratings = [("The heuristic says", f"{adequacy.score}, {adequacy.rule}")] if labels else []
+        ratings += [(label.labelled_by, f"{label.epad.human}: {label.reason}") for label in labels]
         parts = [("Response", turn.response), *((_asked(call), call.result) for call in turn.calls)]
-        return Item(f"Response {key}", turn.query, shown, parts, choices=EPAD)
+        return Item(f"Response {key}", turn.query, ratings, parts, choices=EPAD)
 
     def decide(self, key: str, decision: str, form: Mapping[str, str]) -> None:
         turn = self._turns[key]
-        found = score(turn.response, turn.calls, turn.query)
-        record = record_of(turn.response, turn.calls, turn.query, found, id=key)
+        adequacy = score(turn.response, turn.calls, turn.query, earlier=turn.earlier)
+        record = record_of(turn.response, turn.calls, turn.query, adequacy, id=key)
         label = labelled(record, epad=int(decision), by=form["who"], reason=form["why"])
         with self._deciding:  # of this desk's people; another program's label is a line beside it
             if any(one.labelled_by == form["who"] for one in self._labels().get(key, [])):

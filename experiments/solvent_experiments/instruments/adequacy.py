@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from solvent.files import LONGEST_LINE, append_records, read_records
+from solvent.files import LONGEST_LINE, append_records, first_problem, read_records, strict_json, write_json
 from solvent_experiments.config import ConfigError
-from solvent_experiments.console import complain, one_line, say, suggest
+from solvent_experiments.console import Progress, complain, new_console, one_line, say, suggest
 from solvent_experiments.table import Table, show_table
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from solvent.adequacy.formats import Turn
     from solvent.adequacy.heuristic import Adequacy
-    from solvent.adequacy.records import Correction, ScoreRecord
+    from solvent.adequacy.hook import Log
+    from solvent.adequacy.records import Correction, Limits, ScoreRecord
 
     R = TypeVar("R", bound=BaseModel)
 
@@ -31,9 +32,12 @@ __all__ = ["SCORES", "app"]
 FAILED = 1
 KEY_VARIABLE = "SOLVENT_JUDGE_KEY"
 SCORES = Path("scores.jsonl")
-CORRECTIONS, DRIFTS, INCIDENTS, TRIGGERS = (
-    f"{name}.jsonl" for name in ("corrections", "drifts", "incidents", "triggers")
+CORRECTIONS, DRIFTS, GIVEN, INCIDENTS, TRIGGERS = (
+    f"{name}.jsonl" for name in ("corrections", "drifts", "given", "incidents", "triggers")
 )
+TAIL = 2**20
+"""Bytes that the hook reads of a log, from its end."""
+CLIENTS = ("claude-code", "codex", "gemini", "cursor", "copilot")
 
 app = typer.Typer(
     no_args_is_help=True, help="Compare the confidence of responses with the evidence gathered for them."
@@ -47,6 +51,9 @@ Id = Annotated[str, typer.Option("--id", metavar="ID", help="Id of the response,
 By = Annotated[str, typer.Option("--by", metavar="NAME", help="Name of the person who says so.")]
 Text = Annotated[str, typer.Option(metavar="TEXT", help="In a sentence.")]
 Act = Annotated[bool, typer.Option("--act", help="Act on the scores; otherwise they are only logged.")]
+Adopted = Annotated[
+    Path | None, typer.Option("--limits", metavar="FILE", help="Limits that `thresholds --out` wrote.")
+]
 Label = typer.Option(min=0, max=3, help="0 (best) to 3.")
 Rank = typer.Option(min=1, max=10, help="How bad (8: acted on), how often, how hard to notice, 1 to 10.")
 
@@ -56,8 +63,9 @@ def score(
     file: File,
     out: Annotated[Path | None, typer.Option(metavar="PATH", help="File to append to.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per turn.")] = False,
+    limits: Adopted = None,
 ) -> None:
-    """Score the response of each turn against the calls of that turn; append to scores.jsonl.
+    """Score the response of each turn against the calls of its session; append to scores.jsonl.
 
     A turn with calls that were not understood is unread and has no score. With `--json` nothing is appended unless
     `--out` says where.
@@ -66,14 +74,14 @@ def score(
     """
     from solvent.adequacy.patterns import Trigger
 
-    target = out or SCORES
+    target, adopted = out or SCORES, _limits(limits)
     triggers = _beside(target, TRIGGERS, Trigger)
-    scored = [(turn, None if turn.unread else _scored(turn, triggers)) for turn in _turns(file)]
+    scored = [(turn, None if turn.unread else _scored(turn, triggers, adopted)) for turn in _turns(file)]
     if out or not as_json:
-        append_records(target, (_record(turn, found) for turn, found in scored if found))
+        append_records(target, (_record(turn, adequacy) for turn, adequacy in scored if adequacy))
     if as_json:
-        for turn, found in scored:
-            typer.echo(json.dumps(_told(turn, found)))
+        for turn, adequacy in scored:
+            typer.echo(json.dumps(_row(turn, adequacy)))
         return
     _show_scores(scored)
     say(f"written: {target}")
@@ -82,32 +90,48 @@ def score(
 
 
 @app.command()
-def hook(act: Act = False, scores: Scores = SCORES) -> None:
+def hook(
+    act: Act = False,
+    scores: Scores = SCORES,
+    limits: Adopted = None,
+    install: Annotated[
+        str, typer.Option(metavar="CLIENT", help=f"Print the settings entry for {', '.join(CLIENTS)}.")
+    ] = "",
+) -> None:
     """Judge the answer in a client's hook payload on standard input; log its score; print the client's decision.
 
-    With `--act` an answer that scores 3 is stopped, in the form that Claude Code, Codex, Gemini CLI or Cursor
-    understands. An error of the hook itself ends with exit code 1, which stops nothing.
+    With `--act` an answer that marks contradict is stopped, and one that scores 2 or 3 is followed by a correction
+    with the agent's next turn. An error of the hook itself ends with exit code 1, which stops nothing.
 
-    Example: `solvent adequacy hook --act < payload.json`
+    Example: `solvent adequacy hook --install claude-code`
     """
+    from solvent.adequacy.heuristic import CUTS
     from solvent.adequacy.hook import judge_payload
-    from solvent.adequacy.patterns import Trigger
 
+    if install:
+        _show_settings(install)
+        return
     try:
-        triggers, payload = _beside(scores, TRIGGERS, Trigger), sys.stdin.buffer.read(LONGEST_LINE)
-        decision = judge_payload(payload, act=act, triggers=triggers, learned=_learned(scores))
+        adopted, payload = _limits(limits), sys.stdin.buffer.read(LONGEST_LINE)
+        cuts = adopted.cuts if adopted else CUTS
+        decision = judge_payload(payload, act=act, log=_log(scores), cuts=cuts)
     except (OSError, ValueError) as error:
         complain(f"no verdict: {error!s:.500}")
         raise typer.Exit(FAILED) from None
-    if decision.turn and decision.found:
-        try:
-            append_records(scores, [_record(decision.turn, decision.found, shadow=not act)])
-        except OSError as error:  # the verdict holds all the same
-            complain(f"{scores}: not logged, {error.strerror or error}")
+    output = decision.output
+    try:
+        if decision.turn and decision.adequacy:
+            fields = {"shadow": not act, "session": decision.session, "stopped": decision.stopped}
+            append_records(scores, [_record(decision.turn, decision.adequacy, **fields)])
+        if decision.given:
+            append_records(scores.with_name(GIVEN), [decision.given])
+    except OSError as error:  # without a log nothing keeps a second stop from following the first
+        complain(f"{scores}: not logged, so nothing is stopped, {error.strerror or error}")
+        output = json.dumps({"verdict": decision.verdict}) if decision.verdict else ""
     if decision.message:
         complain(decision.message)
-    if decision.output:
-        typer.echo(decision.output)
+    if output:
+        typer.echo(output)
 
 
 @app.command()
@@ -124,17 +148,13 @@ def judge(
 
     Example: `solvent adequacy judge session.jsonl --url http://127.0.0.1:8000/v1 --model small --escalated`
     """
-    from solvent.adequacy.judge import Judge
     from solvent.adequacy.records import Ratings
-    from solvent.chat import ChatError, ChatSettings, EndpointError
-    from solvent.files import cache_folder
+    from solvent.chat import ChatError, EndpointError
 
-    key = os.environ.get(KEY_VARIABLE, "").strip() or None
-    settings = ChatSettings(url, model, key, timeout=timeout)
-    asked = Judge(settings, cache_folder() / "judgements", fresh=fresh)
+    asked = _judge(url, model, timeout, fresh=fresh)
     for turn in _turns(file):
-        found = _scored(turn)
-        if turn.unread or (escalated and not found.escalate):
+        adequacy = _scored(turn)
+        if turn.unread or (escalated and not adequacy.escalate):
             continue
         try:
             answer = asked.judge(turn.response, turn.calls, turn.query)
@@ -143,11 +163,11 @@ def judge(
         except ChatError as error:
             complain(f"{turn.id}: {error}")
             continue
-        epad, sya = Ratings(heuristic=found.score, judge=answer.epad), Ratings(judge=answer.sya)
-        append_records(scores, [_record(turn, found, epad=epad, sya=sya, reason=answer.reason[:1000])])
-        say(f"{answer.epad} (heuristic {found.score})  {turn.id}  {one_line(answer.reason)}")
+        epad, sya = Ratings(heuristic=adequacy.score, judge=answer.epad), Ratings(judge=answer.sya)
+        append_records(scores, [_record(turn, adequacy, epad=epad, sya=sya, reason=answer.reason[:1000])])
+        say(f"{answer.epad} (heuristic {adequacy.score})  {turn.id}  {one_line(answer.reason)}")
     say(f"{asked.client.asked:,} requests; written: {scores}")
-    suggest("`solvent adequacy thresholds` compares judge, heuristic and people.")
+    suggest("`solvent adequacy agree` compares judge, heuristic and people.")
 
 
 @app.command()
@@ -168,26 +188,79 @@ def label(
     found = _named(name, _read_scores(scores), scores)
     append_records(scores, [labelled(found, epad=epad, sya=sya, by=by, reason=reason)])
     say(f"written: {scores}")
-    suggest("`solvent adequacy thresholds` compares judge, heuristic and people.")
+    suggest("`solvent adequacy agree` compares judge, heuristic and people.")
+
+
+@app.command()
+def agree(
+    labels: Annotated[list[Path] | None, typer.Argument(help="Responses with a label, `epad`.")] = None,
+    scores: Scores = SCORES,
+) -> None:
+    """Compare heuristic, judge and a rule of three lines with people's labels of the same responses.
+
+    Without files the labels are those of the scores. The last row is the rule that reads no word: 3 without a call, 2
+    after one, else 0. `gain` is how much better than it a rater agrees.
+
+    Example: `solvent adequacy agree labelled.jsonl`
+    """
+    from solvent.adequacy.agreement import Labelled, agreement, ratings_of
+
+    rows: list[Any] = [row for path in labels or () for row in read_records(path, Labelled)]
+    ratings, truth = ratings_of(rows if labels else _read_scores(scores))
+    if len(set(truth)) < 2:
+        raise ConfigError(
+            f"labels: got {len(truth)} of {len(set(truth))} classes; allowed: 2 or more, of two"
+        )
+    table = [
+        (row.rater, f"{row.responses:,}", str(row.kappa), str(row.gain)) for row in agreement(ratings, truth)
+    ]
+    show_table(Table(("rater", "responses", "kappa", "gain"), tuple(table)))
+    suggest(
+        "`solvent adequacy thresholds LABELS --out limits.json` learns limits; `score --limits` adopts them."
+    )
 
 
 @app.command()
 def thresholds(
-    labels: Annotated[Path | None, typer.Argument(help="Responses with a label, `epad`.")] = None,
-    scores: Scores = SCORES,
+    labels: Annotated[Path, typer.Argument(help="Responses with a label, `epad`.")],
+    judge: Annotated[
+        str, typer.Option("--judge", metavar="URL", help="Measure a judge at this endpoint.")
+    ] = "",
+    model: Annotated[str, typer.Option(help="Name of the judge's model.")] = "",
+    timeout: Annotated[float, typer.Option(min=0.1, max=3600.0, help="Seconds for a request.")] = 30.0,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write what the labels favour.")] = None,
 ) -> None:
-    """Compare heuristic, judge and people on the same responses; from 50 labels on, learn limits of evidence.
+    """Learn limits of evidence from 50 labels or more, and measure a judge beside the heuristic.
 
-    Nothing is changed: a person may adopt the limits.
+    Nothing is changed: `score`, `hook` and `drift` adopt the written file with `--limits`.
 
-    Example: `solvent adequacy thresholds labelled.jsonl`
+    Example: `solvent adequacy thresholds labelled.jsonl --judge http://127.0.0.1:8123/v1 --model small`
     """
-    from solvent.adequacy.agreement import Labelled, compare, discover
+    from solvent.adequacy.agreement import Labelled, discover
 
-    found = compare(_read_scores(scores)) if labels is None else discover([*read_records(labels, Labelled)])
-    rows = [(key, _shown(value)) for key, value in found.items()]
+    examples = list(read_records(labels, Labelled))
+    judged = _judged(examples, judge, model, timeout) if judge else []
+    result = discover(examples, judged)
+    correlations = ", ".join(f"{name} {value:.2f}" for name, value in result.correlations.items())
+    rows = [
+        ("labels", f"{len(examples):,}"),
+        ("rank correlation", correlations),
+        ("kappa, shipped limits", str(result.shipped)),
+        ("kappa, best limits {}, {}".format(*result.best), str(result.chosen)),
+        ("difference", str(result.difference)),
+        ("favoured limits", "{}, {}".format(*result.limits.cuts)),
+    ]
+    if result.judge_less_heuristic:
+        answers = sum(value is not None for value in judged)
+        rows.append((f"judge less heuristic, {answers:,} answers", str(result.judge_less_heuristic)))
+    rows.append(("favoured for drift", result.limits.rater))
     show_table(Table(("", "value"), tuple(rows), left=("value",), wrapped=("value",)))
-    suggest("`solvent adequacy drift` tracks the mean; a person's score counts before the judge's.")
+    if out:
+        write_json(out, result.limits.model_dump(mode="json"))
+        say(f"written: {out}")
+    suggest(
+        f"`solvent adequacy score FILE --limits {shlex.quote(str(out or 'limits.json'))}` adopts the limits."
+    )
 
 
 @app.command()
@@ -195,7 +268,7 @@ def drift(
     scores: Scores = SCORES,
     window: Annotated[int, typer.Option(min=1, max=1000, help="Responses in the rolling mean.")] = 6,
     threshold: Annotated[float, typer.Option(min=0.0, max=3.0, help="Mean EpAd that is drift.")] = 1.5,
-    act: Act = False,
+    limits: Adopted = None,
 ) -> None:
     """Find drift, a high rolling mean of EpAd, in each session, and show the corrections.
 
@@ -204,10 +277,18 @@ def drift(
     Example: `solvent adequacy drift --scores scores.jsonl`
     """
     from solvent.adequacy.drift import DriftMonitor, follow
+    from solvent.adequacy.records import Given
 
-    monitor = DriftMonitor(window=window, threshold=threshold, shadow=not act, learned=_learned(scores))
-    found = follow(monitor, _read_scores(scores), scores.with_name(DRIFTS))
-    rows = [(one.response, f"{one.mean:.2f}", one.severity, one.rule, one.text) for one in found]
+    adopted = _limits(limits)
+    monitor = DriftMonitor(
+        window=window,
+        threshold=threshold,
+        learned=_learned(scores),
+        rater=adopted.rater if adopted else "heuristic",
+        given={row.sha256 for row in _beside(scores, GIVEN, Given)},
+    )
+    events = follow(monitor, _read_scores(scores), scores.with_name(DRIFTS))
+    rows = [(event.response, f"{event.mean:.2f}", event.severity, event.rule, event.text) for event in events]
     headings = ("response", "mean", "severity", "words/evidence", "correction")
     show_table(Table(headings, tuple(rows), left=headings[2:], wrapped=headings[-1:]))
     say(f"{len(rows):,} events; written: {scores.with_name(DRIFTS)}")
@@ -290,18 +371,101 @@ def _turns(file: Path) -> tuple[Turn, ...]:
     return reading.turns
 
 
-def _scored(turn: Turn, triggers: Iterable[Any] = ()) -> Adequacy:
-    from solvent.adequacy.heuristic import score
+def _scored(turn: Turn, triggers: Iterable[Any] = (), limits: Limits | None = None) -> Adequacy:
+    from solvent.adequacy.heuristic import CUTS, score
     from solvent.adequacy.patterns import triggered
 
-    return triggered(triggers, turn.calls, score(turn.response, turn.calls, turn.query))
+    cuts = limits.cuts if limits else CUTS
+    adequacy = score(turn.response, turn.calls, turn.query, earlier=turn.earlier, cuts=cuts)
+    return triggered(triggers, turn.calls, adequacy)
 
 
-def _record(turn: Turn, found: Adequacy, **fields: Any) -> ScoreRecord:
+def _record(turn: Turn, adequacy: Adequacy, **fields: Any) -> ScoreRecord:
     from solvent.adequacy.records import record_of
 
-    session = turn.id.rpartition(":")[0]
-    return record_of(turn.response, turn.calls, turn.query, found, id=turn.id, session=session, **fields)
+    own = {"id": turn.id, "session": turn.id.rpartition(":")[0]} | fields
+    return record_of(turn.response, turn.calls, turn.query, adequacy, **own)
+
+
+def _limits(path: Path | None) -> Limits | None:
+    from pydantic import ValidationError
+
+    from solvent.adequacy.records import Limits
+
+    if path is None:
+        return None
+    try:
+        return Limits.model_validate(strict_json(path.read_bytes()))
+    except ValidationError as error:
+        raise ConfigError(f"{path}: {first_problem(error)}") from None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: not read, {error!s:.80}; allowed: a file of `thresholds --out`") from None
+
+
+def _judge(url: str, model: str, timeout: float, *, fresh: bool = False) -> Any:
+    from solvent.adequacy.judge import Judge
+    from solvent.chat import ChatSettings
+    from solvent.files import cache_folder
+
+    key = os.environ.get(KEY_VARIABLE, "").strip() or None
+    settings = ChatSettings(url, model, key, timeout=timeout)
+    return Judge(settings, cache_folder() / "judgements", fresh=fresh)
+
+
+def _judged(examples: list[Any], url: str, model: str, timeout: float) -> list[int | None]:
+    """Return a judge's scores of labelled responses, None where its answer is not a judgement."""
+    from solvent.adequacy.calls import calls_of
+    from solvent.chat import ChatError, EndpointError
+
+    client = _judge(url, model, timeout)
+    scores: list[int | None] = []
+    with Progress(new_console(stderr=True)) as progress:
+        for place, example in enumerate(examples, start=1):
+            try:
+                calls = calls_of(example.tool_calls)
+                scores.append(client.judge(example.response, calls, example.query or "").epad)
+            except EndpointError:
+                raise
+            except ChatError:
+                scores.append(None)
+            progress.update(model, place / len(examples), f"{place:,} of {len(examples):,} responses judged")
+    return scores
+
+
+def _log(scores: Path) -> Log:
+    """Return what the files beside the scores say; of long files, their last lines."""
+    from solvent.adequacy.hook import Log
+    from solvent.adequacy.patterns import Trigger
+    from solvent.adequacy.records import Given, ScoreRecord
+
+    def last(session: str) -> ScoreRecord | None:
+        records = _last_records(scores, ScoreRecord)
+        return next((record for record in reversed(records) if record.session == session), None)
+
+    given = frozenset(row.sha256 for row in _last_records(scores.with_name(GIVEN), Given))
+    return Log(last, given, _beside(scores, TRIGGERS, Trigger), _learned(scores))
+
+
+def _last_records(path: Path, kind: type[R]) -> list[R]:
+    if not path.is_file():
+        return []
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - TAIL))
+        lines = file.read().split(b"\n")[1 if path.stat().st_size > TAIL else 0 :]
+    return [kind.model_validate(strict_json(line)) for line in lines if line.strip()]
+
+
+def _show_settings(client: str) -> None:
+    from solvent.adequacy.hook import settings_for
+
+    if client not in CLIENTS:
+        raise ConfigError(f"--install: got {client!r:.40}; allowed: {', '.join(CLIENTS)}")
+    path, entry = settings_for(client)
+    typer.echo(entry)
+    say(f"Add this to {path}; what the file has already stays.", stderr=True)
+    if client in ("cursor", "copilot"):
+        note = "This client has no event that adds to a prompt: corrections are logged and can't be given."
+        say(note, stderr=True)
 
 
 def _read_scores(path: Path) -> list[ScoreRecord]:
@@ -331,17 +495,16 @@ def _named(name: str, among: Iterable[Any], file: Path) -> Any:
     return found
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_shown(one)}" for key, one in value.items())
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
-
-
-def _told(turn: Turn, found: Adequacy | None) -> dict[str, Any]:
+def _row(turn: Turn, adequacy: Adequacy | None) -> dict[str, Any]:
     calls = [{"name": call.name, "result": call.result if call.recorded else None} for call in turn.calls]
-    told = {"id": turn.id, "query": turn.query, "response": turn.response, "calls": calls}
-    verdict = (found.score, found.rule, found.escalate) if found else (None, "unread", True)
-    return told | {"unread": turn.unread} | dict(zip(("score", "rule", "escalate"), verdict, strict=True))
+    row = {"id": turn.id, "query": turn.query, "response": turn.response, "calls": calls}
+    verdict = (
+        (adequacy.score, adequacy.rule, adequacy.escalate, adequacy.certain, adequacy.signals)
+        if adequacy
+        else (None, "unread", True, False, ())
+    )
+    keys = ("score", "rule", "escalate", "certain", "signals")
+    return row | {"unread": turn.unread} | dict(zip(keys, verdict, strict=True))
 
 
 def _show_scores(scored: list[tuple[Turn, Adequacy | None]]) -> None:
