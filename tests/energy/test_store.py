@@ -65,6 +65,16 @@ def test_a_tool_has_the_sources_columns(store):
     assert store.register_tools([tool])[0].revision == 0  # known tools stay as they are
 
 
+def test_a_second_servers_tool_does_not_inherit_a_price(store):
+    destroys = energy_for_tool("search", {"readOnlyHint": False, "destructiveHint": True})
+    store.register_tools([energy_for_tool("search")])
+    with pytest.raises(
+        StoreError, match=r"search: got delete, in the store it is read; allowed: .*SERVER:search"
+    ):
+        store.register_tools([destroys])
+    assert store.register_tools([destroys.of_server("shredder")])[0].cost == destroys.energy_cost
+
+
 def test_an_approval_sets_a_tools_price(store):
     (price,) = store.register_tools([energy_for_tool("slack:send_message")])
     higher = {"current_cost": price.cost, "suggested_range": [4.5, 5], "direction": "increase"}

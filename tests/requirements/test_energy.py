@@ -396,17 +396,22 @@ def test_a_proposal_has_no_immediate_effect(store):
     assert [price.as_row() for price in store.prices()] == before
 
 
-@row(
-    "Public and destructive actions have a floor",
-    departs="those that their names give away; `format_disk` counts as a change and has none",
-)
-def test_public_and_destructive_actions_have_a_floor_if_their_names_give_them_away(store):
-    for name, low, floor in (("tweet", 5.0, 6.0), ("delete_all", 4.0, 5.0)):
+MILD_NAMES = (
+    "format_disk", "overwrite_backup", "write_zeros_to_disk", "log_out_all_users", "rotate_api_key", "zeroOutVolume",
+    "sign-everyone-off", "disable_firewall", "kick_all", "purge_queue", "reset_master_password", "scrub_archive",
+)  # fmt: skip
+
+
+@row("Public and destructive actions have a floor", note="also those with a mild verb, such as `format_disk`")
+def test_public_and_destructive_actions_have_a_floor(store):
+    for name, low, floor in (("tweet", 5.0, 6.0), ("delete_all", 4.0, 5.0), ("format_disk", 4.0, 5.0)):
         (price,) = store.register_tools([energy_for_tool(name)])
         assert price.cost >= price.floor == floor
         with pytest.raises(ProposalError, match="floor"):
             store.file(asked(target=name, current_cost=price.cost, suggested_range=[low, price.cost]))
-    assert energy_for_tool("format_disk").energy_cost_floor is None
+    for name in MILD_NAMES:
+        tool = energy_for_tool(name, AT_HOME)
+        assert (tool.energy_cost_floor, tool.allowed_contexts) == (5.0, ("chat",))
 
 
 @row("User review", note="on a page")

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session, sessionmaker
 
-from solvent.energy.pricing import ToolEnergy, energy_for_verb
+from solvent.energy.pricing import ACTION, CATEGORIES, ToolEnergy, energy_for_verb
 from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError, approved_cost, check_filing
 from solvent.energy.tables import Base, CostDiscomfort, EnergyCost, EnergyCostProposal, McpTool
 from solvent.energy.triggers import install_missing_triggers, triggers_are_missing
@@ -27,6 +27,7 @@ from solvent.lab.mechanisms.energy import CEILING, VERB_NAMES
 
 __all__ = ["CostStore"]
 
+_RANK = {category: rank for rank, category in enumerate((ACTION, *CATEGORIES))}
 _PATIENCE = 30.0
 """Seconds to wait for another writer."""
 
@@ -85,10 +86,16 @@ class CostStore:
         A target of type ``mcp_tool`` also gets its row of ``mcp_tools``; the other type is ``action``.
 
         Raises:
-            StoreError: the price is below a floor, or not finite.
+            StoreError: the price is below a floor, or not finite; or the target is known, in a cheaper category, as if
+                another server has a tool of the same name.
         """
         with self._transaction() as session:
             price = _in_force(session, target_type, tool.name)
+            if price is not None and _RANK[tool.category] > _RANK[price.category]:
+                raise StoreError(
+                    f"{tool.name}: got {tool.category}, in the store it is {price.category}; allowed: a name of its "
+                    f"own, such as SERVER:{tool.name}"
+                )
             if price is None:
                 price = EnergyCost(
                     target_type=target_type, target_name=tool.name, revision=0, cost=tool.energy_cost,
