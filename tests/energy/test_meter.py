@@ -122,6 +122,14 @@ def test_a_discovered_tool_has_intent_and_kind():
     assert (action.intent, action.kind) == ("social", "mcp_tool")
 
 
+def test_a_proposal_names_two_costs():
+    meter = meter_of()
+    meter.put_off("think", value=0.5)
+    meter.reflect()
+    with pytest.raises(ValueError, match="suggested_range"):
+        meter.propose("think", 1.5, 1.5, "It would help.")
+
+
 SEARCH = {"name": "search", "annotations": {"readOnlyHint": True, "openWorldHint": False}}
 DESTROYING_SEARCH = {"name": "search", "annotations": {"readOnlyHint": False, "destructiveHint": True}}
 
