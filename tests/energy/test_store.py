@@ -69,7 +69,7 @@ def test_a_second_servers_tool_does_not_inherit_a_price(store):
     destroys = energy_for_tool("search", {"readOnlyHint": False, "destructiveHint": True})
     store.register_tools([energy_for_tool("search")])
     with pytest.raises(
-        StoreError, match=r"search: got delete, in the store it is read; allowed: .*SERVER:search"
+        StoreError, match=r"search: got delete, in the store it is read; allowed: .*SERVER:TOOL"
     ):
         store.register_tools([destroys])
     assert store.register_tools([destroys.of_server("shredder")])[0].cost == destroys.energy_cost

@@ -11,7 +11,7 @@ pytest.importorskip("sqlalchemy", reason="the extra `store` is not installed")
 
 import sqlalchemy as sa
 
-from solvent.energy import energy_for_action, energy_for_tool
+from solvent.energy import EnergyMeter, energy_for_action, energy_for_tool
 from solvent.energy.rules import StoreError
 from solvent.energy.store import CostStore
 from solvent.energy.triggers import TRIGGERS
@@ -260,6 +260,23 @@ def test_an_earlier_store_gets_its_triggers_when_it_is_opened(earlier):
         refused(store, "UPDATE energy_costs SET cost = 0.01", "never edited")
         refused(store, PRICE + "VALUES ('action', 'x', 0, 1, 0, NULL, NULL)", "category")
         assert [price.cost for price in store.history("reach_out_user")] == [5.0, 4.5]
+
+
+def test_an_earlier_store_takes_no_range_of_one_value(earlier):
+    one_value = "VALUES ('action', 'reach_out_user', 4.5, 4, 4, 'decrease', 'x', 0.5, "
+    with CostStore(earlier, create=False) as store:
+        refused(store, PROPOSAL + one_value + "'pending', NULL, NULL, NULL, NULL, NULL)", "two costs")
+
+
+def test_a_tool_that_an_earlier_version_priced_too_low_is_told_of(earlier):
+    tool, meter = energy_for_tool("rotate_api_key"), EnergyMeter()
+    meter.add(tool)
+    with CostStore(earlier, create=False) as store:
+        with pytest.raises(StoreError, match="rotate_api_key: got delete, in the store it is modify"):
+            store.register_tools([tool])
+        with pytest.raises(ValueError, match="at least its floor 5"):
+            meter.set_prices(store.prices())
+        assert store.register_tools([tool.of_server("vault")])[0].floor == 5.0
 
 
 def test_an_earlier_store_that_cannot_be_changed_is_refused_in_a_line(server, roles):

@@ -93,8 +93,8 @@ class CostStore:
             price = _in_force(session, target_type, tool.name)
             if price is not None and _RANK[tool.category] > _RANK[price.category]:
                 raise StoreError(
-                    f"{tool.name}: got {tool.category}, in the store it is {price.category}; allowed: a name of its "
-                    f"own, such as SERVER:{tool.name}"
+                    f"{tool.name}: got {tool.category}, in the store it is {price.category}; allowed: a name that is "
+                    "not in the store, SERVER:TOOL"
                 )
             if price is None:
                 price = EnergyCost(

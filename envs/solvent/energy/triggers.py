@@ -102,8 +102,9 @@ TRIGGERS = (
                 " AND NEW.review_notes IS NULL AND NEW.old_cost IS NULL AND NEW.new_cost IS NULL"
                 " AND NEW.effective_at IS NULL"
             ),
-            "target: allowed: one with a price, and a range from its floor to its ceiling": (
-                f"EXISTS (SELECT 1 FROM {_PRICES} AND price.revision = {_LATEST} AND NEW.suggested_min >= price.floor"
+            "target: allowed: one with a price, and a range of two costs from its floor to its ceiling": (
+                f"NEW.suggested_min < NEW.suggested_max AND EXISTS (SELECT 1 FROM {_PRICES}"
+                f" AND price.revision = {_LATEST} AND NEW.suggested_min >= price.floor"
                 " AND (price.ceiling IS NULL OR NEW.suggested_max <= price.ceiling))"
             ),
             "id or target: allowed: a new id, and one pending proposal at a time": (
