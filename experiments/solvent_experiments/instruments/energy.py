@@ -37,7 +37,7 @@ def tools(
 ) -> None:
     """Price the tools of servers of the Model Context Protocol.
 
-    A tool's category, cost, floor and contexts follow from the server's hints, the tool's name and its fields.
+    A tool's category, cost, floor and contexts follow from its name, hints, fields and description.
     A tool that may be either of two kinds has the higher price. No tool is called.
 
     Examples:
