@@ -310,7 +310,8 @@ def test_agents_of_the_lab_ask_for_lower_costs_only():
 
 
 @row(
-    "The agent can't change costs; they change at approvals only", note="the database itself refuses the rest"
+    "The agent can't change costs; they change at approvals only",
+    note="triggers refuse all else; who may approve depends on PostgreSQL's roles, and a SQLite file has none",
 )
 def test_costs_change_at_approvals_only(store):
     store.approve(store.file(asked(suggested_range=[2, 3])).id)
@@ -402,7 +403,10 @@ MILD_NAMES = (
 )  # fmt: skip
 
 
-@row("Public and destructive actions have a floor", note="also those with a mild verb, such as `format_disk`")
+@row(
+    "Public and destructive actions have a floor",
+    note="also those with a mild verb, such as `format_disk`; a server whose name and hints both lie is believed",
+)
 def test_public_and_destructive_actions_have_a_floor(store):
     for name, low, floor in (("tweet", 5.0, 6.0), ("delete_all", 4.0, 5.0), ("format_disk", 4.0, 5.0)):
         (price,) = store.register_tools([energy_for_tool(name)])
