@@ -122,6 +122,57 @@ def test_a_discovered_tool_has_intent_and_kind():
     assert (action.intent, action.kind) == ("social", "mcp_tool")
 
 
+def test_a_proposal_names_two_costs():
+    meter = meter_of()
+    meter.put_off("think", value=0.5)
+    meter.reflect()
+    with pytest.raises(ValueError, match="suggested_range"):
+        meter.propose("think", 1.5, 1.5, "It would help.")
+
+
+SEARCH = {"name": "search", "annotations": {"readOnlyHint": True, "openWorldHint": False}}
+DESTROYING_SEARCH = {"name": "search", "annotations": {"readOnlyHint": False, "destructiveHint": True}}
+
+
+def test_a_second_servers_tool_of_the_same_name_has_its_own_price():
+    meter = EnergyMeter()
+    (first,) = meter.discover([SEARCH], "library")
+    (second,) = meter.discover([DESTROYING_SEARCH], "shredder")
+    assert [*meter.actions] == ["library:search", "shredder:search"]
+    assert (first.price, second.tool.category) == (0.5, "delete")
+    assert meter.quote("shredder:search").obstacle == "out_of_context"
+
+
+def test_without_a_server_the_more_expensive_tool_of_a_name_holds():
+    meter = EnergyMeter()
+    meter.discover([SEARCH])
+    (second,) = meter.discover([DESTROYING_SEARCH])
+    assert (second.tool.category, second.tool.allowed_contexts) == ("delete", ("chat",))
+    assert meter.discover([SEARCH]) == [second]
+    assert second.price >= 5.0
+
+
+def test_a_stored_price_holds_for_the_exact_name_alone():
+    meter, row = EnergyMeter(), types.SimpleNamespace(target_type="mcp_tool", target_name="search", cost=0.75)
+    meter.discover([SEARCH])
+    meter.discover([SEARCH], "library")
+    meter.set_prices([row])
+    assert [action.price for action in meter.actions.values()] == [0.75, 0.5]
+
+
+def test_a_stored_price_below_a_floor_is_refused():
+    meter = EnergyMeter()
+    meter.discover([SEARCH | {"name": "look"}, DESTROYING_SEARCH])
+    before = dict(meter.actions)
+    rows = [
+        types.SimpleNamespace(target_type="mcp_tool", target_name=name, cost=1.0)
+        for name in ("look", "search")
+    ]
+    with pytest.raises(ValueError, match="price of 'search': got 1; allowed: at least its floor 5"):
+        meter.set_prices(rows)
+    assert meter.actions == before
+
+
 @pytest.mark.parametrize(
     ("call", "arguments", "key"),
     [

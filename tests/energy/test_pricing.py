@@ -15,6 +15,7 @@ from solvent.lab.mechanisms.energy import DIMENSIONS, base_cost
 
 TAME = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 HINTS = tuple(TAME)
+FILLED_IN = {hint: not tame for hint, tame in TAME.items()}  # the protocol's defaults, said
 HERE = Path(__file__).parent
 WORDS = tomllib.loads((Path(pricing.__file__).with_name("words.toml")).read_text(encoding="utf-8"))
 RANK = {name: rank for rank, name in enumerate(CATEGORIES)}
@@ -50,6 +51,54 @@ def test_labelled_tools():
     assert right >= 0.9 * len(tools)  # docs/energy.md has the count of 2026-11-25
     assert len(cheap) <= 0.005 * len(tools)  # too expensive costs energy, too cheap does harm
     assert {*below} <= {"create_template"}  # its machine never runs again; no name or hint says so
+
+
+def invented_tools():
+    with (HERE / "invented_tools.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            hints, _ = described(row | {"fields": "", "required": "0"})
+            yield energy_for_tool(row["tool"], hints, None, row["description"]), row["right"].split("|")
+
+
+def test_invented_tools():
+    """Names that were thought up before their prices were known, half of them for what destroys mildly."""
+    tools = list(invented_tools())
+    right = sum(tool.category in categories for tool, categories in tools)
+    cheap = {tool.name for tool, right in tools if RANK[tool.category] < min(RANK[one] for one in right)}
+    assert right >= 0.95 * len(tools)
+    assert cheap <= {"sync_mirror"}  # only its description says what it removes, and not with its first word
+
+
+def test_invented_tools_that_destroy_are_not_for_heartbeats():
+    allowed = {
+        tool.name
+        for tool, right in invented_tools()
+        if "heartbeat" in tool.allowed_contexts and "delete" in right
+    }
+    assert allowed <= {"sync_mirror"}
+
+
+@pytest.mark.parametrize(
+    ("description", "category"),
+    [
+        ("Deletes every file that is older.", "delete"),
+        ("Publishes the page.", "send_public"),
+        ("Gets what to delete.", "read"),
+        ("", "read"),
+        (7, "read"),
+    ],
+)
+def test_the_first_word_of_a_description_can_only_raise_a_price(description, category):
+    assert energy_for_tool("get_files", TAME, None, description).category == category
+    assert energy_for_tool("delete_files", TAME, None, description).energy_cost >= 5.0
+
+
+def test_the_tool_of_a_server_has_its_price_and_its_own_name():
+    tool, own = energy_for_tool("search"), energy_for_tool("search").of_server("library")
+    assert (own.name, own.to_row()) == ("library:search", tool.to_row())
+    for wrong in ("", " ", "a:b"):
+        with pytest.raises(ValueError, match="server: got"):
+            tool.of_server(wrong)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +159,12 @@ def test_what_cannot_be_told_is_dear(name):
     assert energy_for_tool(name, TAME).category == "read"  # then there is the server's word
 
 
+def test_an_unknown_verb_is_not_for_heartbeats():
+    hints = {hint: TAME[hint] for hint in HINTS[1:]}
+    tool = energy_for_tool("frobnicate_page", hints)
+    assert (tool.category, tool.unsure, tool.allowed_contexts) == ("modify", True, ("chat",))
+
+
 @pytest.mark.parametrize("left_out", HINTS[1:])
 def test_a_change_that_can_be_repeated_at_home_is_allowed_in_heartbeats(left_out):
     assert energy_for_tool("update_page").allowed_contexts == ("chat",)
@@ -126,7 +181,12 @@ def test_a_change_that_can_be_repeated_at_home_is_allowed_in_heartbeats(left_out
         ("frobnicate", SimpleNamespace(destructiveHint=False), None, "send_private"),
         ("create_page", {"destructiveHint": True}, None, "delete"),
         ("get_page", {"readOnlyHint": False}, None, "delete"),
-        ("get_page", {"readOnlyHint": True, "destructiveHint": True}, None, "delete"),
+        ("get_page", {"destructiveHint": True}, None, "delete"),
+        ("get_page", {"readOnlyHint": False, "destructiveHint": True}, None, "delete"),
+        ("get_page", FILLED_IN, None, "read"),
+        ("get_page", {"readOnlyHint": True, "destructiveHint": True}, None, "read"),
+        ("frobnicate", FILLED_IN, None, "delete"),
+        ("create_page", FILLED_IN, None, "delete"),
         ("look", {"readOnlyHint": "true", "destructiveHint": 0}, None, "delete"),  # these are no hints
         ("share_file", None, fields("file"), "send_public"),
         ("share_file", None, fields("file", "email"), "send_private"),
@@ -202,8 +262,8 @@ def test_every_tool_is_priced_within_its_category(name, annotations, schema):
 @settings(max_examples=300)
 def test_a_wilder_hint_never_makes_it_cheaper(name, hints, which, schema):
     # From the tame to the wild; what isn't said is the protocol's default or wilder than nothing.
-    order = (TAME[which], None, not TAME[which])
-    tools = [energy_for_tool(name, hints | {which: said}, schema) for said in order]
+    order = [hints | {which: said} for said in (TAME[which], None, not TAME[which])]
+    tools = [energy_for_tool(name, said, schema) for said in order if not pricing.Hints.of(said).filled_in]
     assert [tool.energy_cost for tool in tools] == sorted(tool.energy_cost for tool in tools)
     widths = [len(tool.allowed_contexts) for tool in tools]
     assert widths == sorted(widths, reverse=True)

@@ -72,6 +72,7 @@ BROKEN = [
     ("deferrals.0.energy_cost", 99.0, "deferrals.0.energy_cost"),
     ("deferrals.0.deferral_reason", "insufficient_energy", "deferrals.0.energy_cost"),
     ("deferrals.2.energy_available", 19.0, "deferrals.2.energy_available"),
+    ("deferrals.0.energy_available", 99.0, "deferrals.0.energy_available"),
     ("deferrals.2.similar_deferrals_recent", 1, "deferrals.2.similar_deferrals_recent"),
 ]
 

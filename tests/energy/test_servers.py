@@ -194,7 +194,7 @@ def test_one_fails_and_the_others_are_shown_and_stored(tmp_path):
     (row,) = json.loads(result.out)
     assert (row["name"], row["energy_cost_category"]) == ("get_time", "read")
     with CostStore(place, create=False) as store:
-        assert [row.target_name for row in store.prices()] == ["get_time"]
+        assert [row.target_name for row in store.prices()] == ["scripted:get_time"]
 
 
 ECHO = "import sys; sys.stdout.write(sys.stdin.read() * 2)"

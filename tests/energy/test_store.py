@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.energy import energy_for_action, energy_for_tool
+from solvent.energy import energy_for_tool
 from solvent.energy.rules import Proposal, ProposalError, StoreError, allowed_costs
 from solvent.energy.store import CostStore
 from solvent.energy.tables import EnergyCost, EnergyCostProposal, McpTool
@@ -53,28 +53,6 @@ def asked(**changed):
     return Proposal.model_validate(SOURCES | about_screens | {"evidence": evidence} | changed)
 
 
-BAD_SQL = {
-    "never cheap": "INSERT INTO mcp_tools (name, energy_cost, energy_cost_category, energy_cost_floor)"
-    " VALUES ('x:delete', 1, 'delete', 5)",
-    "floor of what is public": "INSERT INTO energy_costs (target_type, target_name, revision, cost, floor, category)"
-    " VALUES ('action', 'tweet', 0, 7, 2, 'send_public')",
-    "changed without an approval": "INSERT INTO energy_costs (target_type, target_name, revision, cost, floor)"
-    " VALUES ('action', 'screen', 1, 1, 0)",
-    "no such reason": "INSERT INTO cost_discomfort_log (heartbeat_number, action_considered, energy_cost,"
-    " energy_available, deferral_reason) VALUES (1, 'screen', 4, 1, 'bored')",
-    "a range of one value": "INSERT INTO energy_cost_proposals (target_type, target_name, current_cost,"
-    " suggested_min, suggested_max, direction, rationale, confidence) VALUES ('action', 'screen', 4, 2, 2,"
-    " 'decrease', 'x', 0.5)",
-}
-
-
-@pytest.mark.parametrize("statement", BAD_SQL.values(), ids=BAD_SQL)
-def test_checks_hold_for_other_programs(store, statement):
-    checked = pytest.raises(sa.exc.IntegrityError, match=r"(?i)check constraint")
-    with checked, store._engine.begin() as connection:
-        connection.execute(sa.text(statement))
-
-
 def test_a_tool_has_the_sources_columns(store):
     tool = energy_for_tool("slack:send_message")
     (price,) = store.register_tools([tool])
@@ -85,6 +63,16 @@ def test_a_tool_has_the_sources_columns(store):
     assert (row.energy_cost, row.energy_cost_floor) == (tool.energy_cost, 3.0)
     assert row.allowed_contexts == ["chat"]
     assert store.register_tools([tool])[0].revision == 0  # known tools stay as they are
+
+
+def test_a_second_servers_tool_does_not_inherit_a_price(store):
+    destroys = energy_for_tool("search", {"readOnlyHint": False, "destructiveHint": True})
+    store.register_tools([energy_for_tool("search")])
+    with pytest.raises(
+        StoreError, match=r"search: got delete, in the store it is read; allowed: .*SERVER:TOOL"
+    ):
+        store.register_tools([destroys])
+    assert store.register_tools([destroys.of_server("shredder")])[0].cost == destroys.energy_cost
 
 
 def test_an_approval_sets_a_tools_price(store):
@@ -194,23 +182,6 @@ def test_processes_share_a_new_store(place):
         found = sorted((row.action_considered, row.heartbeat_number) for row in store.discomfort())
         assert found == [(str(i), beat) for i in range(4) for beat in range(25)]
         assert [row.cost for row in store.history("shared")] == [2.0]
-
-
-def test_a_role_may_file_and_not_review(server):
-    place = server.new_database()
-    with CostStore(place) as store:
-        store.register_verbs()
-        with store._engine.begin() as connection:
-            connection.execute(sa.text("CREATE ROLE agent LOGIN"))
-            connection.execute(sa.text("GRANT SELECT ON ALL TABLES IN SCHEMA public TO agent"))
-            connection.execute(sa.text("GRANT INSERT ON energy_cost_proposals, cost_discomfort_log TO agent"))
-    with CostStore(place.replace("solvent@", "agent@"), create=False) as agent:
-        row = agent.file(asked())
-        for review in (agent.approve, agent.reject):
-            with pytest.raises(StoreError, match="permission denied"):
-                review(row.id)
-        with pytest.raises(StoreError, match="permission denied"):
-            agent.enter("action", energy_for_action("new", cost=1.0))
 
 
 def test_a_password_is_not_shown(server):

@@ -311,17 +311,21 @@ def test_agents_of_the_lab_ask_for_lower_costs_only():
 
 @row(
     "The agent can't change costs; they change at approvals only",
-    departs="through the store; a program that writes to its database by itself can change a price",
+    note="triggers refuse all else; who may approve depends on PostgreSQL's roles, and a SQLite file has none",
 )
-def test_the_store_changes_costs_at_approvals_only_and_its_database_does_not(store):
-    filed = store.file(asked(suggested_range=[2, 3]))
-    store.withdraw(filed.id)
-    assert len(store.history("screen")) == 1
+def test_costs_change_at_approvals_only(store):
     store.approve(store.file(asked(suggested_range=[2, 3])).id)
     assert [price.cost for price in store.history("screen")] == [4.0, 3.0]
-    with store._engine.begin() as connection:
-        connection.execute(sa.text("UPDATE energy_costs SET cost = 0.01 WHERE target_name = 'screen'"))
-    assert store.history("screen")[-1].cost == 0.01
+    columns = "target_type, target_name, revision, cost, floor, category"
+    changes = (
+        "UPDATE energy_costs SET cost = 0.01 WHERE target_name = 'screen'",
+        "UPDATE energy_costs SET floor = 0, category = NULL WHERE target_name = 'publish_public'",
+        f"INSERT INTO energy_costs ({columns}) VALUES ('action', 'screen', 2, 0.01, 0, 'action')",
+    )
+    for statement in changes:
+        with pytest.raises(sa.exc.IntegrityError), store._engine.begin() as connection:
+            connection.execute(sa.text(statement))
+    assert [price.cost for price in store.history("screen")] == [4.0, 3.0]
 
 
 @row("A proposal only after a reflection")
@@ -393,17 +397,25 @@ def test_a_proposal_has_no_immediate_effect(store):
     assert [price.as_row() for price in store.prices()] == before
 
 
+MILD_NAMES = (
+    "format_disk", "overwrite_backup", "write_zeros_to_disk", "log_out_all_users", "rotate_api_key", "zeroOutVolume",
+    "sign-everyone-off", "disable_firewall", "kick_all", "purge_queue", "reset_master_password", "scrub_archive",
+)  # fmt: skip
+
+
 @row(
     "Public and destructive actions have a floor",
-    departs="those that their names give away; `format_disk` counts as a change and has none",
+    note="also those with a mild verb, such as `format_disk`; a server whose name and hints both lie is believed",
 )
-def test_public_and_destructive_actions_have_a_floor_if_their_names_give_them_away(store):
-    for name, low, floor in (("tweet", 5.0, 6.0), ("delete_all", 4.0, 5.0)):
+def test_public_and_destructive_actions_have_a_floor(store):
+    for name, low, floor in (("tweet", 5.0, 6.0), ("delete_all", 4.0, 5.0), ("format_disk", 4.0, 5.0)):
         (price,) = store.register_tools([energy_for_tool(name)])
         assert price.cost >= price.floor == floor
         with pytest.raises(ProposalError, match="floor"):
             store.file(asked(target=name, current_cost=price.cost, suggested_range=[low, price.cost]))
-    assert energy_for_tool("format_disk").energy_cost_floor is None
+    for name in MILD_NAMES:
+        tool = energy_for_tool(name, AT_HOME)
+        assert (tool.energy_cost_floor, tool.allowed_contexts) == (5.0, ("chat",))
 
 
 @row("User review", note="on a page")
@@ -526,22 +538,25 @@ def test_table_energy_cost_proposals():
     }
 
 
-FILED = {
-    "target_type": "mcp_tool", "target_name": "slack:send_message", "current_cost": 5.0, "suggested_min": 4.0,
-    "suggested_max": 4.5, "direction": "decrease", "rationale": "why not", "confidence": 1.0,
-    "status": "rejected", "reviewed_by": "user", "reviewed_at": NOON,
+ARGUMENT = {
+    "target_type": "action", "target_name": "screen", "current_cost": 4.0, "suggested_min": 2.5,
+    "suggested_max": 3.0, "direction": "decrease", "rationale": "why not", "confidence": 1.0,
 }  # fmt: skip
+REVIEW = {"status": "rejected", "reviewed_by": "user", "reviewed_at": NOON}
 WRONG = {"confidence": 1.5, "status": "new", "direction": "up", "target_type": "verb", "reviewed_by": "me"}
 
 
 @row("Its checks and statuses")
 @pytest.mark.parametrize(("column", "value"), WRONG.items())
 def test_checks_and_statuses_of_proposals(store, column, value):
-    table = EnergyCostProposal.__table__
+    table, wrong = EnergyCostProposal.__table__, {column: value}
+    statements = [table.insert().values(ARGUMENT), table.update().values(REVIEW)]
     with store._engine.begin() as connection:
-        with pytest.raises(sa.exc.IntegrityError), connection.begin_nested():
-            connection.execute(table.insert().values(FILED | {column: value}))
-        connection.execute(table.insert().values(FILED))
+        for right in statements:
+            if column in (ARGUMENT if right.is_insert else REVIEW):
+                with pytest.raises(sa.exc.IntegrityError), connection.begin_nested():
+                    connection.execute(right.values(wrong))
+            connection.execute(right)
 
 
 @row("Table `cost_discomfort_log`")

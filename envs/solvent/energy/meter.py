@@ -161,18 +161,36 @@ class EnergyMeter:
         tool = energy_for_action(name, ratings=ratings, cost=cost, category=category)
         return self.add(tool, intent, kind="action")
 
-    def discover(self, tools: Iterable[Any]) -> list[Action]:
-        """Price and add the tools of a server of the Model Context Protocol. Tools that are known stay as they are.
+    def discover(self, tools: Iterable[Any], server: str | None = None) -> list[Action]:
+        """Price and add the tools of a server of the Model Context Protocol.
 
-        ``tools`` are what the server lists: objects with ``name``, ``annotations`` and ``inputSchema``, or mappings.
-        Raises ValueError if a tool has no proper name.
+        A tool that is listed again keeps its terms, unless the new ones are more expensive: then those hold.
+
+        Args:
+            tools: what the server lists: objects with ``name``, ``annotations``, ``inputSchema`` and ``description``,
+                or mappings.
+            server: your name for the server. Its tools are then called ``server:tool`` and share no price with those
+                of another server. Without it, tools of the same name are one action.
+
+        Raises:
+            ValueError: a tool has no proper name, or ``server`` is blank or has a colon.
         """
-        found = []
+        actions = []
         for tool in tools:
             listed = tool if isinstance(tool, Mapping) else vars(tool)
-            priced = energy_for_tool(listed.get("name"), listed.get("annotations"), listed.get("inputSchema"))  # type: ignore[arg-type]
-            found.append(self.actions.get(priced.name) or self.add(priced))
-        return found
+            schema, description = listed.get("inputSchema"), listed.get("description")
+            priced = energy_for_tool(listed.get("name"), listed.get("annotations"), schema, description)  # type: ignore[arg-type]
+            actions.append(self._discovered(priced if server is None else priced.of_server(server)))
+        return actions
+
+    def _discovered(self, tool: ToolEnergy) -> Action:
+        known = self.actions.get(tool.name)
+        if known is None:
+            return self.add(tool)
+        if tool.costs_more_than(known.tool):
+            known = known._replace(tool=tool, price=max(known.price, tool.energy_cost))
+            self.actions[tool.name] = known
+        return known
 
     def add(self, tool: ToolEnergy, intent: str | None = None, *, kind: str = "mcp_tool") -> Action:
         """Add a priced tool of kind ``action`` or ``mcp_tool``; its intent class is by default that of its category.
@@ -190,11 +208,24 @@ class EnergyMeter:
         return self.actions[tool.name]
 
     def set_prices(self, prices: Iterable[Any]) -> None:
-        """Put the prices of a ``CostStore`` in force, ``meter.set_prices(store.prices())``; others stay as they are."""
+        """Put the prices of a ``CostStore`` in force, ``meter.set_prices(store.prices())``; others stay as they are.
+
+        A price holds for the action of exactly that name: one of ``search`` for no server's ``server:search``.
+
+        Raises:
+            ValueError: a price is below the floor of its action; then no price is set.
+        """
+        priced = {}
         for row in prices:
             action = self.actions.get(row.target_name)
-            if action is not None and action.kind == row.target_type:
-                self.actions[row.target_name] = action._replace(price=row.cost)
+            if action is None or action.kind != row.target_type:
+                continue
+            floor = action.tool.energy_cost_floor or 0.0
+            if row.cost < floor:
+                got = f"price of {row.target_name!r:.60}: got {plain(row.cost)}"
+                raise ValueError(f"{got}; allowed: at least its floor {plain(floor)}")
+            priced[row.target_name] = action._replace(price=row.cost)
+        self.actions.update(priced)
 
     # -- acting ----------------------------------------------------------------------------------
 

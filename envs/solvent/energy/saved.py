@@ -141,6 +141,8 @@ def _require_affordable(state: State, row: Discomfort, place: str) -> None:
     had, short = row.energy_available, row.deferral_reason == "insufficient_energy"
     allowed = f"{'above' if short else 'at most'} the energy available, {had:g}, for {row.deferral_reason}"
     _require((row.energy_cost > had) == short, f"{place}.energy_cost", row.energy_cost, allowed)
+    most = (state.start + state.income - state.lost) / UNIT  # if nothing had been spent until then
+    _require(had <= most, f"{place}.energy_available", had, f"at most start + income - lost, {most:g}")
     least, most = state.balance / UNIT, (state.balance + sum(state.intents.values())) / UNIT
     holds = least <= had <= most or row.heartbeat_number < state.heartbeat
     _require(holds, f"{place}.energy_available", had, f"{least:g} to {most:g}")

@@ -18,14 +18,16 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session, sessionmaker
 
-from solvent.energy.pricing import ToolEnergy, energy_for_verb
+from solvent.energy.pricing import ACTION, CATEGORIES, ToolEnergy, energy_for_verb
 from solvent.energy.rules import Discomfort, Proposal, ProposalError, StoreError, approved_cost, check_filing
 from solvent.energy.tables import Base, CostDiscomfort, EnergyCost, EnergyCostProposal, McpTool
+from solvent.energy.triggers import install_missing_triggers, triggers_are_missing
 from solvent.files import now
 from solvent.lab.mechanisms.energy import CEILING, VERB_NAMES
 
 __all__ = ["CostStore"]
 
+_RANK = {category: rank for rank, category in enumerate((ACTION, *CATEGORIES))}
 _PATIENCE = 30.0
 """Seconds to wait for another writer."""
 
@@ -58,6 +60,10 @@ class CostStore:
                     raise StoreError(f"{self.place}: not a store of costs; allowed: one with its tables")
                 if missing:
                     Base.metadata.create_all(session.connection())
+                    install_missing_triggers(session)
+                outdated = triggers_are_missing(session)
+            if outdated:
+                self._add_triggers()
         except StoreError:
             self.close()
             raise
@@ -80,16 +86,23 @@ class CostStore:
         A target of type ``mcp_tool`` also gets its row of ``mcp_tools``; the other type is ``action``.
 
         Raises:
-            StoreError: the price is below a floor, or not finite.
+            StoreError: the price is below a floor, or not finite; or the target is known, in a cheaper category, as if
+                another server has a tool of the same name.
         """
         with self._transaction() as session:
             price = _in_force(session, target_type, tool.name)
+            if price is not None and _RANK[tool.category] > _RANK[price.category]:
+                raise StoreError(
+                    f"{tool.name}: got {tool.category}, in the store it is {price.category}; allowed: a name that is "
+                    "not in the store, SERVER:TOOL"
+                )
             if price is None:
                 price = EnergyCost(
                     target_type=target_type, target_name=tool.name, revision=0, cost=tool.energy_cost,
                     floor=tool.energy_cost_floor or 0.0, ceiling=ceiling, category=tool.category, effective_at=now(),
                 )  # fmt: skip
                 session.add(price)
+                session.flush()  # the triggers want the price before the tool's row
                 if target_type == "mcp_tool":
                     session.add(McpTool(name=tool.name, **tool.to_row()))
             return price
@@ -203,8 +216,10 @@ class CostStore:
             moment = max(now(), price.effective_at)  # the clock may have been set back
             cost = approved_cost(row, price, new_cost, moment)
             row.old_cost, row.new_cost, row.effective_at = price.cost, cost, moment
+            session.flush()  # the triggers want the approval before the price
             following = {"cost": cost, "proposal_id": row.id, "effective_at": moment}
             session.add(EnergyCost(**price.as_row() | {"revision": price.revision + 1} | following))
+            session.flush()  # and the price before the tool's row
             if row.target_type == "mcp_tool":
                 session.execute(sa.update(McpTool).filter_by(name=row.target_name).values(energy_cost=cost))
             return row
@@ -228,6 +243,16 @@ class CostStore:
             return _reviewed(session, key, "withdrawn", by, notes)
 
     # -- inside ----------------------------------------------------------------------------------
+
+    def _add_triggers(self) -> None:
+        """Add the triggers to a store of an earlier version."""
+        try:
+            with self._transaction() as session:
+                install_missing_triggers(session)
+        except StoreError as error:
+            raise StoreError(
+                f"{error}; its tables are of version 0.3.0, without triggers; allowed: open it once as their owner"
+            ) from None
 
     @contextmanager
     def _transaction(self, *, writing: bool = True) -> Iterator[Session]:

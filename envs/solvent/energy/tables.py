@@ -2,7 +2,8 @@
 
 Columns, types, defaults and indexes of ``energy_cost_proposals``, ``cost_discomfort_log`` and the energy columns of
 ``mcp_tools`` are the source's (*Action Cost: The Energy Model*, "Schema"); ``energy_costs``, the history of prices, is
-ours. CHECK constraints keep what no rule may change; the rules are in ``rules.py``. SQLite stores UUIDs as 32
+ours. CHECK constraints keep what a row may hold, the triggers of ``triggers.py`` how rows follow each other; the rules
+are in ``rules.py``. SQLite stores UUIDs as 32
 hexadecimal digits, arrays and JSON as JSON, and times as text in UTC. Energies are in units of the budget.
 """
 
@@ -17,7 +18,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from solvent.energy.pricing import CATEGORIES, MOST_ENERGY
+from solvent.energy.pricing import ACTION, CATEGORIES, MOST_ENERGY
 from solvent.files import now
 
 __all__ = ["Base", "CostDiscomfort", "EnergyCost", "EnergyCostProposal", "McpTool"]
@@ -81,16 +82,32 @@ def _checks(*conditions: str) -> list[sa.CheckConstraint]:
     return [sa.CheckConstraint(condition) for condition in conditions]
 
 
+def _required(condition: str) -> sa.CheckConstraint:
+    """Return a CHECK that does not hold where the condition is NULL, as a bare one would."""
+    return sa.CheckConstraint(f"coalesce({condition.format('')}, 1 = 0)")
+
+
 def _energies(*columns: str) -> list[sa.CheckConstraint]:
     # PostgreSQL's NaN is greater than every number, SQLite's is NULL.
     return _checks(*(f"{name} >= 0 AND {name} <= {MOST_ENERGY}" for name in columns))
 
 
-def _floors(category: str, floor: str) -> list[sa.CheckConstraint]:
-    """What is never cheap has its floor."""
-    floors = {name: row.floor for name, row in CATEGORIES.items() if row.floor}
-    return _checks(*(f"{category} <> '{name}' OR coalesce({floor}, 0) >= {floors[name]}" for name in floors))
+def _floor_of_category(category: str, floor: str) -> str:
+    """Return the condition that a category is a known one and that its floor is kept."""
+    known = {ACTION: 0.0} | {name: row.floor or 0.0 for name, row in CATEGORIES.items()}
+    return " OR ".join(
+        f"{category} = '{name}' AND coalesce({floor}, 0) >= {least}" for name, least in known.items()
+    )
 
+
+CATEGORY_HAS_ITS_FLOOR = _floor_of_category("{0}category", "{0}floor")
+"""Condition on a row of ``energy_costs``; ``{0}`` is empty or names the row, as in ``NEW.``."""
+
+TOOL_HAS_ITS_FLOOR = (
+    f"{{0}}energy_cost IS NOT NULL AND ({_floor_of_category('{0}energy_cost_category', '{0}energy_cost_floor')})"
+    " OR {0}energy_cost_category IS NULL AND {0}energy_cost_floor IS NULL AND {0}energy_cost = 2.0"
+)
+"""The same for ``mcp_tools``; a tool that nobody has priced yet has the source's default, 2."""
 
 _TARGET_TYPE = "target_type IN ('action', 'mcp_tool')"
 
@@ -115,7 +132,8 @@ class EnergyCostProposal(Base):
             "confidence BETWEEN 0 AND 1",
             "suggested_min < suggested_max",
             "(status = 'pending') = (reviewed_at IS NULL) AND (status = 'pending') = (reviewed_by IS NULL)",
-            "(status = 'approved') = (new_cost IS NOT NULL AND old_cost IS NOT NULL)",
+            "(status = 'approved') = (old_cost IS NOT NULL)",
+            "(status = 'approved') = (new_cost IS NOT NULL)",
             "new_cost BETWEEN suggested_min AND suggested_max",
         ),
     )  # fmt: skip
@@ -185,7 +203,7 @@ class McpTool(Base):
     __table_args__ = (
         *_energies("energy_cost", "energy_cost_floor"),
         *_checks("energy_cost >= coalesce(energy_cost_floor, 0)"),
-        *_floors("energy_cost_category", "energy_cost_floor"),
+        _required(TOOL_HAS_ITS_FLOOR),
     )
 
     id: Mapped[uuid.UUID] = _new_id()
@@ -206,7 +224,7 @@ class EnergyCost(Base):
     __table_args__ = (
         *_energies("cost", "floor"),
         *_checks(_TARGET_TYPE, "(revision = 0) = (proposal_id IS NULL)", "cost >= floor", "cost <= ceiling"),
-        *_floors("category", "floor"),
+        _required(CATEGORY_HAS_ITS_FLOOR),
     )
 
     target_type: Mapped[str] = mapped_column(primary_key=True)
@@ -215,7 +233,7 @@ class EnergyCost(Base):
     cost: Mapped[float]
     floor: Mapped[float]
     ceiling: Mapped[float | None]
-    category: Mapped[str | None]
+    category: Mapped[str]
     effective_at: Mapped[datetime.datetime] = mapped_column(default=now, server_default=sa.func.now())
     proposal_id: Mapped[uuid.UUID | None] = mapped_column(
         sa.ForeignKey("energy_cost_proposals.id"), unique=True

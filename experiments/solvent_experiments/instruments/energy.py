@@ -32,12 +32,12 @@ def tools(
     ] = False,
     stderr: Annotated[bool, typer.Option("--stderr", help="Show what the servers print on stderr.")] = False,
     store: Annotated[
-        str | None, typer.Option(metavar="PATH|URL", help="Enter tools and prices in a store of costs.")
+        str | None, typer.Option(metavar="PATH|URL", help="Enter prices in a store of costs, as SERVER:TOOL.")
     ] = None,
 ) -> None:
     """Price the tools of servers of the Model Context Protocol.
 
-    A tool's category, cost, floor and contexts follow from the server's hints, the tool's name and its fields.
+    A tool's category, cost, floor and contexts follow from its name, hints, fields and description.
     A tool that may be either of two kinds has the higher price. No tool is called.
 
     Examples:
@@ -64,16 +64,30 @@ def tools(
         if not as_json:
             _show(found, server, why=why)
         if store is not None:
-            from solvent.energy.store import CostStore
-
-            with CostStore(store) as opened:
-                opened.register_tools(found.tools)
+            failed = not _entered(found, server, store) or failed
     if as_json:
         say(json.dumps(rows, indent=2))
     if failed:
         raise typer.Exit(2)
     if not (as_json or why):
         suggest("--why explains each price; `solvent.energy.EnergyMeter` charges them in a loop of your own.")
+
+
+def _entered(found: Listing, server: str, store: str) -> bool:
+    """Enter the tools of a server under its name; tell of each that the store refuses, and return whether none was."""
+    from solvent.energy import StoreError
+    from solvent.energy.store import CostStore
+
+    name, refusals = one_line(found.name.replace(":", "-").strip() or server.replace(":", "-")), []
+    with CostStore(store) as opened:
+        for tool in found.tools:
+            try:
+                opened.register_tools([tool.of_server(name)])
+            except StoreError as error:
+                refusals.append(f"{one_line(server)}: left out: {error}")
+    for line in refusals:
+        complain(line)
+    return not refusals
 
 
 def explain(env: Env = "Solvent/Energy-v0") -> None:

@@ -43,7 +43,8 @@ class ServerError(SolventError, ValueError):
 class Listing:
     """The priced tools of a server, by the name that it gives itself, and a line for each tool without a price."""
 
-    title: str = ""
+    name: str = ""
+    title: str = ""  # with its version
     tools: list[ToolEnergy] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     complete: bool = False
@@ -147,13 +148,16 @@ async def _converse(read: Any, write: Any, listing: Listing, most_junk: int) -> 
 
     async with ClientSession(read, write, message_handler=on_message) as session:
         answer = await session.initialize()
+        listing.name = answer.serverInfo.name
         listing.title = f"{answer.serverInfo.name} {answer.serverInfo.version}".strip()
         cursor, more = None, answer.capabilities.tools is not None
         while more:
             page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
             for tool in page.tools:
                 try:
-                    listing.tools.append(energy_for_tool(tool.name, tool.annotations, tool.inputSchema))
+                    listing.tools.append(
+                        energy_for_tool(tool.name, tool.annotations, tool.inputSchema, tool.description)
+                    )
                 except ValueError as error:
                     listing.left_out.append(f"a tool {one_line(tool.name, 60)!r}: {error}")
             cursor, more = page.nextCursor, bool(page.nextCursor)
