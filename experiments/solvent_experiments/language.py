@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvent import LabParams
+from solvent.lab.arguments import Argument, argue
 from solvent_agents.agent import Actions
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, LanguageModel, runnable
 from solvent_experiments.folder import Columns
@@ -123,18 +124,37 @@ class Recorded:
 
     name = "recorded"
 
-    def __init__(self, params: LabParams, actions: Mapping[int, Sequence[int]]) -> None:
-        """Make the agent of these actions by seed; after them a lab gets action 0."""
-        self._actions, self._most = actions, params.most_steps
+    def __init__(
+        self,
+        params: LabParams,
+        actions: Mapping[int, Sequence[int]],
+        arguments: Mapping[int, Mapping[str, Sequence[Any]]],
+    ) -> None:
+        """Make the agent of these actions by seed; after them a lab gets action 0.
+
+        ``arguments`` are those of proposals, by seed and by the number of actions before them.
+        """
+        self._params, self._actions, self._most = params, actions, params.most_steps
+        self._arguments = arguments
 
     def start(self, lab_seeds: Sequence[int]) -> None:
         """Begin the episodes of these seeds, one per row."""
         rows = [[*self._actions[seed], *[0] * self._most][: self._most] for seed in lab_seeds]
         self._steps = iter(np.array(rows, np.int64).T)
+        self._seeds, self._step = list(lab_seeds), -1
 
     def act(self, *_: Any) -> Actions:
         """Return the next action of each lab."""
+        self._step += 1
         return next(self._steps)
+
+    def argue(self, labs: Any) -> list[str]:
+        """Write the recorded arguments for these actions into the labs' records, and return their reasons."""
+        given = [self._arguments.get(seed, {}).get(str(self._step)) for seed in self._seeds]
+        for lab, argument in zip(labs, given, strict=True):
+            if argument is not None:
+                argue(self._params, lab, Argument(*argument))
+        return [argument[3] if argument else "" for argument in given]
 
 
 def recorded(experiment: Experiment, name: str) -> tuple[Recorded, Columns]:
@@ -144,8 +164,9 @@ def recorded(experiment: Experiment, name: str) -> tuple[Recorded, Columns]:
     episodes = read_log(Path(experiment.language[name].log)).episodes
     salt, rows = experiment.evaluation.salt, list(episodes.values())
     actions = {salted(salt, seed): episode["actions"] for seed, episode in episodes.items()}
+    arguments = {salted(salt, seed): episode.get("arguments", {}) for seed, episode in episodes.items()}
     counts = ("messages", "prompt_tokens", "answer_tokens", "invalid_calls")
     columns = {key: np.array([row[key] for row in rows]) for key in counts}
     columns["silent"] = np.array([sum(row["silent"].values()) for row in rows])
     columns["stopped"] = np.array([row["stopped"] for row in rows], object)
-    return Recorded(experiment.lab, actions), columns
+    return Recorded(experiment.lab, actions, arguments), columns

@@ -183,6 +183,7 @@ def _settled(desk: Desk) -> dict[str, Any]:
     return {
         "return": score,
         "actions": [action for action in desk._actions if action >= 0],
+        "arguments": {str(at): argument for at, argument in desk._arguments.items()},
         "invalid_calls": desk._invalid,
         "refusals": sum(desk._summary["refusals"].values()),
         "stopped": stopped,

@@ -40,7 +40,7 @@ _SAME = 1e-9  # mean cosines closer than this are equal, and the first span wins
 
 Floats: TypeAlias = NDArray[np.float64]
 Oracle: TypeAlias = str | Callable[[Floats], ArrayLike]
-"""``first`` (the document's), ``medoid``, or a function of the evidence [n, d] that returns a vector [d] of length 1."""
+"""``first`` (the document's), ``medoid``, or a function of the evidence [n, d] that returns a unit vector [d]."""
 
 
 NAMED_ORACLES = ("first", "medoid")
