@@ -75,7 +75,7 @@ class DrawsLots(Protocol):
 
 @runtime_checkable
 class Argues(Protocol):
-    """An agent that gives its proposals a subject, a range and a reason of its own."""
+    """An agent that says what its proposals are about, in which range, and why."""
 
     def argue(self, labs: NDArray[Any]) -> list[str]:
         """Write the arguments for the actions just chosen into the labs' records, and return their reasons."""

@@ -79,10 +79,23 @@ def read_log(path: Path) -> Log:
             episodes[int(sample.id)] = score.metadata | counts
     asked = [int(one) for one in log.eval.dataset.sample_ids or []]
     if missing := [seed for seed in asked if seed not in episodes]:
-        failed = f"; {log.error.message.splitlines()[0]:.160}" if log.error else ""
+        failed = f"; {_reason(log.error.message, log.error.traceback)}" if log.error else ""
         said = f"{len(missing)} of {len(asked)} episodes have not ended (seed {missing[0]}){failed}"
         raise ConfigError(f"{said}; allowed: all, as after `inspect eval-retry {path}`", file=path)
     return Log(path, arguments, log.eval.model, dict(sorted(episodes.items())))
+
+
+def _reason(message: str, traceback: str) -> str:
+    """Return why an evaluation failed, in one line.
+
+    Where a server refused a request, inspect's message begins with the request; the server's own words are in the last
+    line of the traceback. An answer that can't be read is a validation error, of which three lines tell what and where.
+    """
+    last = (traceback.strip().splitlines() or [""])[-1]
+    refused = re.fullmatch(r"(?:\w+\.)*\w*Error\((['\"])(.*)\1\)", last)
+    if refused:
+        return f"the server refused: {refused[2]:.300}"
+    return f"{' '.join(' '.join(message.strip().splitlines()[:3]).split()):.300}"
 
 
 def experiment_of(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tuple[Experiment, list[str]]:

@@ -5,7 +5,7 @@
 | `numbers`     | no span states a quantity of the claim, or the spans swap two      | review                 |
 | `negation`    | a clause denies what its nearest clause says, or vice versa        | review                 |
 | `quotes`      | no span contains a quotation of the claim                          | reject (short: review) |
-| `novel_words` | more than half of four or more words, or all of a clause, are new  | review                 |
+| `novel_words` | more than half of four or more words, or one of three items, is new | review                |
 
 An honest claim may state a sum or a paraphrase that the spans only imply, so numbers, negations and words lead to a
 review. A quotation of four words or more that is in no span is invented.
@@ -32,7 +32,7 @@ __all__ = ["CheckResult", "run_checks"]
 
 _ELLIPSIS = re.compile(r"\.{3,}|\u2026|\[[^\]\[]*\]")
 _ITEM_END = re.compile(r"\b(?:and|or)\b|[|\t]", re.IGNORECASE)
-_FEWEST_WORDS, _MOST_NEW = 4, 0.5
+_FEWEST_WORDS, _FEWEST_ITEMS, _MOST_NEW = 4, 3, 0.5
 
 
 class CheckResult(NamedTuple):
@@ -107,4 +107,4 @@ def _novel(claim: str, spans: Sequence[str]) -> list[str]:
         return novel
     items = [item.strip() for clause in clauses(claim) for item in _ITEM_END.split(clause) if content(item)]
     new = [item for item in items if not content(item).keys() & known]
-    return new if len(new) < len(items) else []
+    return new if len(items) >= _FEWEST_ITEMS and len(new) < len(items) else []

@@ -26,7 +26,7 @@ At the cap every action can be paid for, so the two never meet. Both are discomf
 as such, but only the first is evidence for a lower cost. The meter's agent names what it puts off; a rest in the lab
 names nothing, and the lab infers the action: the one of most value.
 
-An agent that can speak names the action, a range of its own and its reason (``LabEnv.argue``); evidence, review and
+An agent that can speak names the action, a range and a reason (``LabEnv.argue``); evidence, review and
 floor are the same. Every other agent's proposal is about the action with most evidence, in the range above.
 
 Known approximation: the reviewer sees the fair cost without noise, and only lacks trust in little experience. If
