@@ -28,12 +28,12 @@ UNIT = 1000.0
 
 
 class Argument(NamedTuple):
-    """What an agent argues: the action, the range of costs that it asks for, and why."""
+    """What an agent argues, as it gave it: the action, the range of costs that it asks for, and why."""
 
-    target: str
-    low: float
-    high: float
-    reason: str
+    target: Any
+    low: Any
+    high: Any
+    reason: Any
 
 
 def subjects(params: LabParams) -> list[str]:
