@@ -11,15 +11,15 @@ from gymnasium.error import ResetNeeded
 
 from solvent import LabEnv, ParamError, preset
 from solvent.adequacy import calls_of, score
-from solvent.gate.energy import gram_energy
 from solvent.lab.verbs import Verb
-from solvent.lab.words.measured import MOST_SPANS, load_measured, rounded, save_measured
+from solvent.lab.words.measured import load_measured, rounded, save_measured
 from solvent.lab.words.notebook import rows_of
 from solvent.lab.words.quantities import dose_text
 from solvent.lab.words.rows import WORDINGS, finding_row, fit_row, readout_row
 from solvent.lab.words.sentences import CATALOGUE, sentences_of
 from solvent.lab.words.tool_log import Plate, tool_calls
 from tests.labs import find, one_line, open_lab, put, study, take
+from tools.lab_words import gram_energy
 
 GATE = preset("gate")
 SAID = dict(zip(WORDINGS, (0.5, 0.75, 0.95), strict=True))
@@ -89,9 +89,7 @@ def test_energies_are_the_instruments(seed):
                 assert (finding.energy, finding.verdict) == (1.0, "reject")
                 continue
             gram, row = tables.gram[m], finding_row(readouts, wording, int(lab["named"][m]), classes)
-            energy = gram_energy(
-                gram[row, rows], gram[np.ix_(rows, rows)], top_k=MOST_SPANS, rank_r=MOST_SPANS
-            )
+            energy = gram_energy(gram[row, rows], gram[np.ix_(rows, rows)])
             assert finding.energy == pytest.approx(energy, abs=1e-6)
             assert page.spans == tuple(sentences_of(params).spans[m][row] for row in rows)
             measured += 1

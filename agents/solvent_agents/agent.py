@@ -14,6 +14,7 @@ from solvent.lab.state import lab_dtype, lab_fields
 __all__ = [
     "Actions",
     "Agent",
+    "Argues",
     "DrawsLots",
     "Observations",
     "ReadsNotebook",
@@ -69,6 +70,15 @@ class DrawsLots(Protocol):
 
     def start(self, lab_seeds: Sequence[int]) -> None:
         """Begin episodes in labs with these seeds, one per row."""
+        ...
+
+
+@runtime_checkable
+class Argues(Protocol):
+    """An agent that says what its proposals are about, in which range, and why."""
+
+    def argue(self, labs: NDArray[Any]) -> list[str]:
+        """Write the arguments for the actions just chosen into the labs' records, and return their reasons."""
         ...
 
 

@@ -20,7 +20,7 @@ from solvent.lab.settings import UNIT
 from solvent.lab.tables import tables_for
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import VERBS
-from solvent_agents.agent import Actions, Agent, DrawsLots, show_labs, start_labs
+from solvent_agents.agent import Actions, Agent, Argues, DrawsLots, show_labs, start_labs
 
 __all__ = [
     "TRACED",
@@ -81,6 +81,7 @@ class Step(NamedTuple):
     ended: NDArray[np.bool_]  # and ended with this step
     results: NDArray[Any]  # the records of the step itself; the next step overwrites them
     after: NDArray[Any]  # the labs' records after it, those of ended episodes as they ended
+    reasons: list[str]  # the agent's own words for a proposal of each lab, or empty
 
 
 def walk(
@@ -110,11 +111,12 @@ def walk(
             labs = np.where(running, state, finals)
         show_labs(agent, labs, params)
         actions = overrule(labs, agent.act(observations, masks))
+        reasons = agent.argue(envs.batch.labs) if isinstance(agent, Argues) else [""] * len(seeds)
         observations, _, terminated, _, infos = envs.step(actions)
         masks, ended = infos["action_mask"], running & terminated
         finals[ended] = envs.batch.finals[ended]
         after = np.where(running & ~ended, envs.batch.labs, finals)
-        yield Step(labs, actions, running, ended, envs.batch.steps, after)
+        yield Step(labs, actions, running, ended, envs.batch.steps, after, reasons)
         running, labs = running & ~ended, after
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvent import LabParams
+from solvent.lab.arguments import Argument, argue
 from solvent_agents.agent import Actions
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, LanguageModel, runnable
 from solvent_experiments.folder import Columns
@@ -78,10 +79,23 @@ def read_log(path: Path) -> Log:
             episodes[int(sample.id)] = score.metadata | counts
     asked = [int(one) for one in log.eval.dataset.sample_ids or []]
     if missing := [seed for seed in asked if seed not in episodes]:
-        failed = f"; {log.error.message.splitlines()[0]:.160}" if log.error else ""
+        failed = f"; {_reason(log.error.message, log.error.traceback)}" if log.error else ""
         said = f"{len(missing)} of {len(asked)} episodes have not ended (seed {missing[0]}){failed}"
         raise ConfigError(f"{said}; allowed: all, as after `inspect eval-retry {path}`", file=path)
     return Log(path, arguments, log.eval.model, dict(sorted(episodes.items())))
+
+
+def _reason(message: str, traceback: str) -> str:
+    """Return why an evaluation failed, in one line.
+
+    Where a server refused a request, inspect's message begins with the request; the server's own words are in the last
+    line of the traceback. An answer that can't be read is a validation error, of which three lines tell what and where.
+    """
+    last = (traceback.strip().splitlines() or [""])[-1]
+    refused = re.fullmatch(r"(?:\w+\.)*\w*Error\((['\"])(.*)\1\)", last)
+    if refused:
+        return f"the server refused: {refused[2]:.300}"
+    return f"{' '.join(' '.join(message.strip().splitlines()[:3]).split()):.300}"
 
 
 def experiment_of(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tuple[Experiment, list[str]]:
@@ -123,18 +137,37 @@ class Recorded:
 
     name = "recorded"
 
-    def __init__(self, params: LabParams, actions: Mapping[int, Sequence[int]]) -> None:
-        """Make the agent of these actions by seed; after them a lab gets action 0."""
-        self._actions, self._most = actions, params.most_steps
+    def __init__(
+        self,
+        params: LabParams,
+        actions: Mapping[int, Sequence[int]],
+        arguments: Mapping[int, Mapping[str, Sequence[Any]]],
+    ) -> None:
+        """Make the agent of these actions by seed; after them a lab gets action 0.
+
+        ``arguments`` are those of proposals, by seed and by the number of actions before them.
+        """
+        self._params, self._actions, self._most = params, actions, params.most_steps
+        self._arguments = arguments
 
     def start(self, lab_seeds: Sequence[int]) -> None:
         """Begin the episodes of these seeds, one per row."""
         rows = [[*self._actions[seed], *[0] * self._most][: self._most] for seed in lab_seeds]
         self._steps = iter(np.array(rows, np.int64).T)
+        self._seeds, self._step = list(lab_seeds), -1
 
     def act(self, *_: Any) -> Actions:
         """Return the next action of each lab."""
+        self._step += 1
         return next(self._steps)
+
+    def argue(self, labs: Any) -> list[str]:
+        """Write the recorded arguments for these actions into the labs' records, and return their reasons."""
+        given = [self._arguments.get(seed, {}).get(str(self._step)) for seed in self._seeds]
+        for lab, argument in zip(labs, given, strict=True):
+            if argument is not None:
+                argue(self._params, lab, Argument(*argument))
+        return [argument[3] if argument else "" for argument in given]
 
 
 def recorded(experiment: Experiment, name: str) -> tuple[Recorded, Columns]:
@@ -144,8 +177,9 @@ def recorded(experiment: Experiment, name: str) -> tuple[Recorded, Columns]:
     episodes = read_log(Path(experiment.language[name].log)).episodes
     salt, rows = experiment.evaluation.salt, list(episodes.values())
     actions = {salted(salt, seed): episode["actions"] for seed, episode in episodes.items()}
+    arguments = {salted(salt, seed): episode.get("arguments", {}) for seed, episode in episodes.items()}
     counts = ("messages", "prompt_tokens", "answer_tokens", "invalid_calls")
     columns = {key: np.array([row[key] for row in rows]) for key in counts}
     columns["silent"] = np.array([sum(row["silent"].values()) for row in rows])
     columns["stopped"] = np.array([row["stopped"] for row in rows], object)
-    return Recorded(experiment.lab, actions), columns
+    return Recorded(experiment.lab, actions, arguments), columns

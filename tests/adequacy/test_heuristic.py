@@ -7,7 +7,7 @@ import pytest
 from solvent.adequacy import Call, calls_of, score
 from solvent.adequacy.agreement import BASELINE, Labelled, agreement, ratings_of, scored
 from solvent.files import read_records
-from tests.adequacy.turns import TURNS, tool
+from tests.adequacy.turns import READ, READS, TURNS, tool
 
 
 @pytest.mark.parametrize("turn", TURNS.values(), ids=TURNS)

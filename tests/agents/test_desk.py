@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 
 import pytest
 
 from solvent import ENVIRONMENTS, preset
 from solvent.lab.actions import action_table
+from solvent.lab.verbs import Verb
 from solvent_agents import PLAYERS, episodes
 from solvent_agents.language.calls import call_of
 from solvent_agents.language.desk import MOST_INVALID, Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
+from solvent_experiments.language import Recorded
+from tests.labs import put
 
 LEVELS = {"Debt": "default", "Energy": "energy", "Gate": "gate", "Lab": "lab", "Tiny": "tiny"}
 SEEDS = range(10_000, 10_003)
@@ -94,6 +98,75 @@ def test_a_call_that_the_lab_has_no_action_for_is_told_counted_and_takes_no_time
     assert text.isprintable()
     assert (desk._actions, desk._invalid) == ([-1], 1)
     assert desk._status() == before
+
+
+def reflecting_desk(**fields):
+    """A desk after a reflection, with discomfort over screens of the cost 10."""
+    desk = Desk("Solvent/Lab-v0")
+    desk.reset(0)
+    put(desk._env, heartbeat=6, energy=20_000)
+    put(desk._env, Verb.SCREEN, **{"discomfort": 2, "price": 10_000, "reflected": 1, **fields})
+    return desk
+
+
+ARGUMENT = {"target": "screen", "low": 3.0, "high": 4.5, "reason": "Two wells never cost ten."}
+
+
+def test_a_model_argues_for_a_range_of_its_own():
+    desk = reflecting_desk()
+    assert "Asked for screen at 3.0 to 4.5 instead of 10.0" in use(desk, "propose", ARGUMENT)
+    assert desk._arguments == {0: list(ARGUMENT.values())}
+
+
+def test_a_proposal_without_arguments_is_the_labs():
+    assert "Asked for screen at 4.0 to 9.0 instead of 10.0" in use(reflecting_desk(), "propose", {})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"target": "rest"}, "target: got 'rest'; allowed: screen, "),
+        ({"low": 4.5}, "range: got 4.5 to 4.5; allowed: low below high"),
+        ({"high": 10.0}, "less than the cost 10"),
+        ({"low": -1.0}, "from the floor 0"),
+        ({"low": "cheap"}, "low: got 'cheap'; allowed: a number"),
+        ({"reason": " "}, "reason: allowed: your words"),
+        ({"target": "dose_response", "low": 0.5, "high": 1.0}, "can't be argued now"),
+    ],
+)
+def test_an_argument_that_cannot_be_filed_is_told_and_takes_no_time(wrong, told):
+    desk = reflecting_desk()
+    assert told in use(desk, "propose", ARGUMENT | wrong)
+    assert desk._actions == [-1]
+
+
+def test_an_argument_is_for_the_next_action_alone():
+    desk = reflecting_desk(reflected=0)
+    assert "Not executed" in use(desk, "propose", ARGUMENT)
+    put(desk._env, reflected=1)
+    assert "4.0 to 9.0" in use(desk, "propose", {})
+
+
+def test_a_recorded_argument_is_given_again():
+    desk = reflecting_desk()
+    player = Recorded(desk._params, {5: [0]}, {5: {"0": list(ARGUMENT.values())}})
+    player.start([5])
+    player.act()
+    assert player.argue(desk._env.batch.labs) == [ARGUMENT["reason"]]
+    assert desk._env.batch.labs[["asked_verb", "asked_low", "asked_high"]].tolist() == [
+        (Verb.SCREEN, 3_000, 4_500)
+    ]
+
+
+def test_the_status_has_the_costs_in_force():
+    desk = Desk("Solvent/Lab-v0")
+    desk.reset(0)
+    put(desk._env, heartbeat=6, energy=3_000)
+    put(desk._env, Verb.SCREEN, price=1_750, uses=5)
+    put(desk._env, Verb.DOSE_RESPONSE, price=9_000, uses=5)
+    (now,) = re.findall("costs now: ([^;]*);", desk._status())
+    assert "screen 1.75" in now
+    assert "dose response" not in now  # it can't be paid for
 
 
 def test_a_stated_belief_changes_nothing():

@@ -173,9 +173,9 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, mode):
+    def __init__(self, mode, refusal=lambda _: ""):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.mode, self.asked = mode, 0
+        self.mode, self.refusal, self.asked = mode, refusal, 0
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -185,6 +185,8 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked += 1
         strict = len(set(ids)) == len(ids) and all(ids)
         body = json.dumps(self.server.mode(self.server.asked)).encode() if strict else b"{}"
+        if refusal := self.server.refusal(request):
+            strict, body = False, json.dumps({"error": {"message": refusal}}).encode()
         self.send_response(200 if strict else 400)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
@@ -206,6 +208,35 @@ def test_a_servers_faults_are_not_the_models(logged, monkeypatch, name):
         server.shutdown()
     (found,) = told(log)
     assert (found["stopped"], found["invalid_calls"], found["silent"]) == ("over", 0, silent)
+
+
+@pytest.fixture
+def rested(logged, monkeypatch):
+    """The log of a model that rests, at a server that refuses some requests."""
+    monkeypatch.setenv("CASE_API_KEY", "x")
+
+    def play(refusal):
+        with Server(lambda k: calling(asked("rest", "{}", k)), refusal) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            url = f"http://127.0.0.1:{server.server_port}/v1"
+            log = logged(lab("Solvent/Tiny-v0", 1), "openai-api/case/m", model_base_url=url, max_retries=1)
+            server.shutdown()
+        return log
+
+    return play
+
+
+def test_a_server_that_refuses_its_own_empty_answers_is_played(rested):
+    def refusal(request):
+        empty = [one for one in request["messages"] if one["role"] == "assistant" and not one.get("content")]
+        return "content must not be empty" if empty else ""
+
+    assert told(rested(refusal))[0]["stopped"] == "over"
+
+
+def test_a_refused_request_is_told_in_the_servers_words(rested):
+    log = rested(lambda request: "thought_signature is missing" if len(request["messages"]) > 2 else "")
+    call("llm", log.location).refused("thought_signature is missing")
 
 
 # -- a log as a run

@@ -17,7 +17,7 @@ from solvent.gate.calibration import Measured
 from solvent.gate.data import Sample, load_dataset
 from solvent.gate.reviews import Decision, Judged
 
-MILLS = {"kind": "adaptive", "label": "P10", "domain": "mills", "model": "words"}
+MILLS = {"kind": "adaptive", "label": "P10", "domain": "mills", "model": "words", "oracle": "first"}
 P10 = Policy(tau_accept=0.4559, **MILLS)
 REVIEWED = Policy(tau_accept=0.4, calibration_count=1000, **MILLS)
 SPANS = np.eye(8)[:4]

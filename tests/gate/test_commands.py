@@ -75,6 +75,35 @@ def test_a_verdict_says_that_its_policy_fails_the_checklist(tmp_path, written, e
     gate(*drift, "k2").refused("percentile")
 
 
+def policies_file(tmp_path, **fields):
+    path = tmp_path / "own.jsonl"
+    path.write_text(json.dumps(fields) + "\n")
+    return path
+
+
+def test_a_learnt_policy_judges_its_own_domain_unless_told_otherwise(written, tmp_path, embedder):
+    learnt = {
+        "kind": "adaptive",
+        "label": "P10",
+        "tau_accept": 0.3,
+        "domain": "claims",
+        "model": embedder.name,
+    }
+    judge = ("judge", written([TRUE], "films.jsonl"), "--policy", "P10", "-q", "--policies")
+    path = policies_file(tmp_path, **learnt, oracle="first")
+    gate(*judge, path).refused("films")
+    assert gate(*judge, path, "--domain", "claims").code == 0
+    own = policies_file(tmp_path, **learnt, oracle="last_span")
+    gate(*judge, own, "--domain", "claims").refused("last_span")
+
+
+def test_an_own_policy_wins_over_the_shipped_one_and_is_named(written, tmp_path, embedder):
+    path = policies_file(tmp_path, kind="fixed", label="strict", measure="energy", tau_accept=0.9)
+    judged = gate("judge", written([WRONG]), "--policy", "strict", "--policies", path, "-q")
+    assert "accepts up to 0.9" in judged.out
+    assert "not the shipped one" in judged.err
+
+
 def test_bad_input_is_one_line_and_writes_nothing(written, tmp_path, embedder):
     good, bad = written([TRUE]), written("{", "bad.jsonl")
     before = sorted(tmp_path.iterdir())

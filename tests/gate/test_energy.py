@@ -5,15 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.gate.energy import GateError, gram_energy, hallucination_energy
+from solvent.gate.energy import GateError, hallucination_energy
 from tests.gate.conftest import units
+from tools.lab_words import gram_energy
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 12))
 def test_inner_products_give_the_same_energy(seed, n, rank):
     claim, spans = units(seed, 1)[0], units(seed + 1, n)
     found = hallucination_energy(claim, spans, 12, rank).energy
-    assert gram_energy(spans @ claim, spans @ spans.T, 12, rank) == pytest.approx(found, abs=1e-6)
+    assert gram_energy(spans @ claim, spans @ spans.T, rank) == pytest.approx(found, abs=1e-6)
 
 
 def test_directions_below_the_cut_explain_nothing():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from solvent.gate import FIXED, GateError, evaluate_claim, evaluate_text
 from solvent.gate.embedding import Unread
-from solvent.gate.gate import sentences
+from solvent.gate.reading import sentences
 from tests.gate.conftest import P10, SPANS
 from tests.labs import lines
 

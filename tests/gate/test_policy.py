@@ -15,7 +15,14 @@ from solvent.gate.policy import (
     severest,
 )  # fmt: skip
 
-LEARNT = {"kind": "adaptive", "label": "P10", "tau_accept": 0.4559, "domain": "mills", "model": "mini"}
+LEARNT = {
+    "kind": "adaptive",
+    "label": "P10",
+    "tau_accept": 0.4559,
+    "domain": "mills",
+    "model": "mini",
+    "oracle": "first",
+}
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -47,7 +54,16 @@ def test_the_most_severe_verdict_counts():
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("kind", "loose"), ("label", "P 10"), ("tau_accept", math.nan), ("tau_review", 0.1), ("domain", "any")],
+    [
+        ("kind", "loose"),
+        ("label", "P 10"),
+        ("tau_accept", math.nan),
+        ("tau_accept", 1.01),
+        ("tau_review", 0.1),
+        ("tau_review", 1.3),
+        ("domain", "any"),
+        ("oracle", "<lambda>"),
+    ],
 )
 def test_a_policy_that_makes_no_sense_is_refused(key, value):
     with pytest.raises(ValidationError, match=key):
@@ -58,6 +74,16 @@ def test_a_policy_has_its_own_name_and_a_fixed_one_its_label():
     policy = Policy(**LEARNT)
     assert policy_named("adaptive.P10.v1", {policy.name: policy}) == policy
     assert policy_named("strict", {}) == FIXED["strict"]
+
+
+def test_an_own_policy_wins_over_the_fixed_one_of_its_name():
+    own = Policy(kind="fixed", label="strict", tau_accept=0.2, measure="energy")
+    assert policy_named("strict", {own.name: own}) == own
+
+
+def test_a_learnt_policy_has_to_name_its_oracle():
+    with pytest.raises(ValidationError, match="oracle"):
+        Policy(**{key: value for key, value in LEARNT.items() if key != "oracle"})
 
 
 def test_an_unknown_policy_is_an_error_that_names_those_known():

@@ -12,7 +12,7 @@ from solvent.gate.energy import GateError
 from solvent.gate.policy import FIXED
 from solvent.gate.reviews import Judged, Reviews, drift, judge, learn
 from tests.gate.conftest import REVIEWED as P10
-from tests.gate.conftest import decided, judged
+from tests.gate.conftest import WordEmbedder, decided, judged
 
 
 @pytest.fixture
@@ -30,6 +30,16 @@ def test_claims_are_judged_with_the_documents_fields(words):
     assert own.id != other.id == judge([bread], words, P10, domain="mills")[0].id
     assert Judged.model_validate_json(own.model_dump_json()) == own
     assert {"verdict", "hallucination_energy", "energy_gap", "policy_applied"} <= own.model_dump().keys()
+
+
+def test_a_second_models_verdict_is_a_second_verdict(words, tmp_path):
+    class Other(WordEmbedder):
+        fingerprint = "1" * 64
+
+    claims, reviews = [Sample("mill", "the mill burned", ("the mill burned",))], Reviews(tmp_path)
+    for model in (words, Other(), words):
+        reviews.record(judge(claims, model, P10, domain="mills"))
+    assert [row.model_fingerprint[0] for row in reviews.verdicts()] == ["0", "1"]
 
 
 def test_many_who_decide_at_once_make_one_decision(kept):

@@ -367,12 +367,24 @@ def test_the_documents_proposal_json():
     assert read == {key: value for key, value in SOURCES.items() if key != "evidence"}
 
 
-@row("The same in the lab", departs="`propose` has no arguments; the lab fills in target, range and reason")
-def test_in_the_lab_a_proposal_has_no_arguments():
-    env = energy_lab()
-    assert (env.actions["verb"] == Verb.PROPOSE).sum() == 1
-    _, step = argue(env, Verb.SCREEN, price=10_000)
-    assert (step["proposed_verb"], step["proposed_low"], step["proposed_high"]) == (Verb.SCREEN, 4_000, 9_000)
+@row(
+    "The same in the lab",
+    note="`LabEnv.argue`, and `propose` of a language model; without an argument the lab fills in target and range",
+)
+def test_in_the_lab_a_proposal_has_the_agents_target_range_and_reason(tmp_path):
+    log = tmp_path / "proposals.jsonl"
+    env = open_lab(None, "energy", proposals_path=log)
+    put(env, Verb.SCREEN, discomfort=3, price=10_000)
+    put(env, Verb.DOSE_RESPONSE, discomfort=2, price=10_000, reflected=1)
+    env.argue("dose_response", 5.5, 6.25, "Six plates never cost ten.")
+    take(env, Verb.PROPOSE)
+    (filed,) = lines(log)
+    assert (filed["target_name"], filed["suggested_min"], filed["suggested_max"]) == (
+        "dose_response",
+        5.5,
+        6.25,
+    )
+    assert filed["rationale"] == "Six plates never cost ten."
 
 
 @row("Evidence is required")

@@ -18,11 +18,11 @@ from solvent.gate.calibration import (
     oracle_policy,
     percentile_thresholds,
 )
-from solvent.gate.energy import energy_gap, gram_energy, hallucination_energy
+from solvent.gate.energy import energy_gap, hallucination_energy
 from solvent.gate.policy import SEVERITY, load_policies, next_versions, policy_named
 from solvent.gate.reviews import Reviews, drift, learn
 from solvent.lab.verbs import Verb
-from solvent.lab.words.measured import MOST_SPANS, load_measured
+from solvent.lab.words.measured import load_measured
 from solvent.lab.words.notebook import rows_of as page_rows
 from tests.commands import call
 from tests.gate.conftest import (
@@ -39,9 +39,10 @@ from tests.gate.conftest import (
 )
 from tests.labs import open_lab, take
 from tests.requirements.rows import not_built, row
+from tools.lab_words import gram_energy
 
 DOCS = Path(__file__).parents[2] / "docs"
-MILLS = {"domain": "mills", "model": "mini"}
+MILLS = {"domain": "mills", "model": "mini", "oracle": "first"}
 CLAIM, MANY_SPANS = units(0, 1)[0], units(1, 15)  # of 15 spans the basis keeps eight directions
 GAPS = np.geomspace(0.01, 0.5, 100).round(6)
 
@@ -142,7 +143,7 @@ def test_the_oracle_of_a_page_of_the_lab_has_energy_0():
     env = open_lab(None, "gate")
     take(env, Verb.DOSE_RESPONSE, 0, claim=0.0)
     gram, rows = load_measured().gram[0], page_rows(env.params, env.get_state(), 0)
-    energy = gram_energy(gram[rows[0], rows], gram[np.ix_(rows, rows)], MOST_SPANS, MOST_SPANS)
+    energy = gram_energy(gram[rows[0], rows], gram[np.ix_(rows, rows)])
     assert energy == pytest.approx(0.0, abs=1e-6)
 
 
@@ -238,7 +239,7 @@ def test_a_strict_policy_rejects_the_copy_of_a_span():
 @row("Evidence exhaustion is flagged")
 @pytest.mark.parametrize(("oracle_energy", "flags"), [(0.009, {}), (0.011, {"evidence_exhaustion": "flag"})])
 def test_an_oracle_energy_above_0_01_is_flagged(oracle_energy, flags):
-    result = evaluate_claim(at(0.2), SPANS, P10, oracle=lambda _: at(oracle_energy))
+    result = evaluate_claim(at(0.2), SPANS, tau_accept=0.4559, oracle=lambda _: at(oracle_energy))
     assert (result["verdict"], failure_modes(result)) == ("accept", flags)
 
 
@@ -263,15 +264,22 @@ def test_any_embedder_with_unit_vectors_will_do(words):
     assert verdicts == ["accept", "reject"]
 
 
-@row("Own oracles", departs="a call takes any oracle; a saved policy knows `first` and `medoid` only")
-def test_a_call_takes_the_callers_oracle_and_a_policy_does_not():
-    gaps = [
-        evaluate_claim(at(0.5), SPANS, P10, oracle=oracle)["energy_gap"]
-        for oracle in ("first", "medoid", lambda spans: spans[-1], lambda _: at(0.2))
-    ]
-    assert gaps == pytest.approx([0.5, 0.5, 0.5, 0.3])
-    with pytest.raises(ValidationError, match="oracle"):
-        Policy(**P10.model_dump() | {"oracle": "mine"})
+def last_span(spans):
+    return spans[-1]
+
+
+@row("Own oracles", note="a learnt policy names its oracle and refuses any other")
+def test_a_policy_keeps_its_own_oracle_and_refuses_another(tmp_path):
+    path = tmp_path / "policies.jsonl"
+    append_records(path, adaptive_policies(GAPS, **MILLS | {"oracle": last_span}))
+    kept = load_policies(path)["adaptive.P30.v1"]
+    own = evaluate_claim(CLAIM, MANY_SPANS, kept, oracle=last_span)
+    assert own["energy_gap"] == pytest.approx(energy_gap(CLAIM, MANY_SPANS, oracle=last_span).energy_gap)
+    for other in (None, "first"):
+        with pytest.raises(GateError, match="last_span"):
+            evaluate_claim(CLAIM, MANY_SPANS, kept, oracle=other)
+    with pytest.raises(GateError, match="first"):
+        evaluate_claim(CLAIM, MANY_SPANS, P10, oracle=last_span)
 
 
 @row("Persist percentiles per dataset")
@@ -279,7 +287,7 @@ def test_percentiles_are_kept_with_their_data_set(tmp_path):
     path = tmp_path / "policies.jsonl"
     mills = adaptive_policies(GAPS, **MILLS)
     append_records(path, mills)
-    films = next_versions(adaptive_policies(GAPS / 2, domain="films", model="mini"), load_policies(path))
+    films = next_versions(adaptive_policies(GAPS / 2, **MILLS | {"domain": "films"}), load_policies(path))
     append_records(path, films)
     assert list(load_policies(path).values()) == [*mills, *films]
 
@@ -304,7 +312,7 @@ def test_an_ensemble_of_oracles_subtracts_their_mean():
 
 @row(
     "Percentiles of one domain on another",
-    departs="refused, if the caller names the domain, since thresholds don't carry over",
+    departs="refused, if the caller names the domain or judges a file of another name: thresholds don't carry over",
 )
 def test_a_learnt_policy_refuses_another_domain_and_another_model():
     P10.check_use(domain="mills", model="words")

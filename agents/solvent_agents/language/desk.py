@@ -33,6 +33,7 @@ from solvent.lab.verbs import VERBS, Verb
 from solvent.lab.words.describe import (
     class_name,
     clock,
+    costs,
     in_units,
     intents,
     lot_hours,
@@ -114,6 +115,7 @@ class Desk:
         self._env.reset(seed=seed)
         self._seed = seed
         self._actions, self._invalid, self._gave_up, self._summary = [], 0, False, None
+        self._arguments: dict[int, list[Any]] = {}  # of proposals, by the number of actions before them
         self._readouts: list[list[str]] = [[] for _ in self._params.assay.compounds]
         self._hours: list[str] = []
         return self._status()
@@ -207,12 +209,24 @@ class Desk:
         """
         return self._act("reflect")
 
-    def propose(self) -> str:
-        """Ask for a lower cost of the action that you had to put off most. It follows a reflection.
+    def propose(self, target: str = "", low: float = 0.0, high: float = 0.0, reason: str = "") -> str:
+        """Ask for a lower cost of an action that you had to put off. It follows a reflection.
+
+        Args:
+            target: The action.
+            low: Lowest cost that you ask for, at least its floor.
+            high: Highest cost that you ask for, below the cost now.
+            reason: Why, in your words.
 
         Returns:
             What was filed.
         """
+        if "propose" in self._choices and self._summary is None and (target or low or high or reason):
+            try:
+                self._env.argue(target, low, high, reason)
+            except ValueError as error:
+                return self._count(f"{error}.")
+            self._arguments[self._taken] = [target, low, high, reason]
         return self._act("propose")
 
     def read_notebook(self, compound: str) -> str:
@@ -229,6 +243,11 @@ class Desk:
             return self._refuse("compound", compound, names)
         self._actions.append(-1)
         return self._page(names.index(compound))
+
+    @property
+    def _taken(self) -> int:
+        """The number of actions that the lab has taken."""
+        return sum(action >= 0 for action in self._actions)
 
     # -- acting
 
@@ -347,6 +366,7 @@ class Desk:
         if params.energy.enabled:
             slot = f"action {int(lab['slot']) + 1} of {params.energy.slots}"
             parts = [clock(params, lab), slot, f"energy {in_units(lab['energy'])}", *parts]
+            parts.append(f"costs now: {costs(params, lab)}")
             parts.append(presence(params, lab))
         parts.append(f"new lot in {lot_hours(params, lab)} h")
         parts += [note for note in (project(params, lab), waiting(params, lab)) if note]

@@ -24,6 +24,7 @@ from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
 from inspect_ai.model import (
     ChatMessage,
+    ChatMessageAssistant,
     ChatMessageSystem,
     ChatMessageTool,
     ChatMessageUser,
@@ -123,14 +124,26 @@ async def _answered(generate: Generate, state: TaskState) -> TaskState:
     """Return the state after the model's next message.
 
     Some servers send an error or nothing with the status 200, and the parsers in between raise what they meet. That is
-    a passing failure, which inspect does not retry.
+    a passing failure, which inspect does not retry. Others refuse a conversation with an answer that has calls and no
+    text, which is what they sent; such answers are given a text, and the model is asked again.
     """
     for _ in range(FAILURES):
         try:
             return await generate(state, tool_calls="none")
         except (AttributeError, LookupError, TypeError, ValueError):
             continue
+        except RuntimeError:  # a request that the server refused
+            if not _given_text(state.messages):
+                raise
     return await generate(state, tool_calls="none")
+
+
+def _given_text(messages: list[ChatMessage]) -> bool:
+    """Give every answer without text the names of its calls, and return whether there was one."""
+    silent = [one for one in messages if isinstance(one, ChatMessageAssistant) and not one.text.strip()]
+    for message in silent:
+        message.content = f"I call {', '.join(call.function for call in message.tool_calls or ())}."
+    return bool(silent)
 
 
 @scorer(metrics=[mean(), stderr()])
@@ -183,6 +196,7 @@ def _settled(desk: Desk) -> dict[str, Any]:
     return {
         "return": score,
         "actions": [action for action in desk._actions if action >= 0],
+        "arguments": {str(at): argument for at, argument in desk._arguments.items()},
         "invalid_calls": desk._invalid,
         "refusals": sum(desk._summary["refusals"].values()),
         "stopped": stopped,

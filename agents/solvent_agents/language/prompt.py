@@ -195,7 +195,8 @@ def _energy_rules(params: LabParams) -> dict[str, str]:
     return sentences | {
         "deferral": "Choosing a worthwhile action that is too dear defers it and adds discomfort.",
         "proposal": f"After discomfort in {plural(EVIDENCE_HEARTBEATS, 'hour')} or more: reflect, then propose "
-        f"a lower cost; the review is {voice.review_heartbeats} h later, or a day after the last change.",
+        f"a range of lower costs, with your reason; the review is {voice.review_heartbeats} h later, or a day after "
+        "the last change.",
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from solvent.extras import docstring
 from solvent.files import strict_json
+from solvent.lab.arguments import LONGEST_REASON, subjects
 from solvent.lab.params import LabParams
 from solvent_agents.language.calls import STATED, choices, class_names
 from solvent_agents.language.desk import Desk
@@ -41,6 +42,14 @@ def _schema(params: LabParams, tool: str, allowed: Mapping[str, list[Any]]) -> d
             "Publish the potency of a compound, for good.",
             "The potency that the finding names.",
         )
+    if tool == "propose":
+        number = {"type": "number", "exclusiveMinimum": 0}
+        types = {
+            "target": {"type": "string", "enum": subjects(params)},
+            "low": number,
+            "high": number,
+            "reason": {"type": "string", "maxLength": LONGEST_REASON},
+        }
     if STATED[0] in parameters:
         types[STATED[0]] = {"type": "string", "enum": class_names(params)}
         types[STATED[1]] = {"type": "number", "minimum": 0, "maximum": 1}

@@ -25,15 +25,16 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from solvent.gate.data import Sample, other_page, split_by_group
 from solvent.gate.embedding import Embedder
-from solvent.gate.energy import EXHAUSTED, Gap, GateError, energy_gap
-from solvent.gate.policy import DECIMALS, SEVERITY, Policy, apply_adaptive_policy_gap, rounded
+from solvent.gate.energy import EXHAUSTED, Gap, GateError, Oracle, energy_gap
+from solvent.gate.policy import DECIMALS, SEVERITY, Policy, apply_adaptive_policy_gap, review_limit, rounded
+from solvent.gate.reading import read_evidence
 
 __all__ = [
     "CONFIDENCE", "PERCENTILES", "Measured", "adaptive_policies", "checklist", "control_threshold",
@@ -49,7 +50,6 @@ SPLITS = 100
 RUNS = 100
 
 Floats: TypeAlias = NDArray[np.float64]
-OracleName: TypeAlias = Literal["first", "medoid"]
 
 
 class Measured(NamedTuple):
@@ -64,7 +64,11 @@ class Measured(NamedTuple):
 
 
 def measured(
-    samples: Sequence[Sample], embedder: Embedder, *, oracle: OracleName = "first", seed: int = 0
+    samples: Sequence[Sample],
+    embedder: Embedder,
+    *,
+    oracle: Oracle | Sequence[Oracle] = "first",
+    seed: int = 0,
 ) -> list[Measured]:
     """Measure claims with their own evidence and with that of other claims, drawn by ``seed``."""
     found = []
@@ -76,8 +80,8 @@ def measured(
     return found
 
 
-def _gap(sample: Sample, embedder: Embedder, oracle: OracleName) -> Gap:
-    vectors = embedder.encode([sample.claim, *sample.evidence])
+def _gap(sample: Sample, embedder: Embedder, oracle: Oracle | Sequence[Oracle]) -> Gap:
+    vectors = embedder.encode([sample.claim, *read_evidence(sample.evidence, embedder).spans])
     return energy_gap(vectors[0], vectors[1:], oracle=oracle)
 
 
@@ -171,7 +175,10 @@ def _sorted(values: ArrayLike) -> Floats:
 def adaptive_policies(
     gaps: ArrayLike, percentiles: Sequence[float] = PERCENTILES, **about: Any
 ) -> list[Policy]:
-    """Return ``adaptive.P<p>`` for each percentile of ``gaps``; ``about`` are further fields of ``Policy``."""
+    """Return ``adaptive.P<p>`` for each percentile of ``gaps``; ``about`` are further fields of ``Policy``.
+
+    Among them are the domain, the model and the oracle of the gaps.
+    """
     about |= {"kind": "adaptive", "calibration_count": np.size(gaps)}
     return [
         Policy(label=label_of("P", p), tau_accept=tau, **about)
@@ -187,8 +194,17 @@ def oracle_policy(oracle_energies: ArrayLike, k: float = 2.0, **about: Any) -> P
             f"k, oracle_energies: got {k!r}, {len(x)}; allowed: a number above 0, 2 energies or more"
         )
     mean, reach = float(x.mean()), k * float(x.std(ddof=1))
+    if mean + reach > 1.0:
+        raise GateError(
+            f"k: got {k:g}, a threshold of {mean + reach:g}; allowed: a k that keeps it at 1 or less"
+        )
     about |= {"kind": "oracle", "measure": "energy", "calibration_count": len(x)}
-    return Policy(label=label_of("k", k), tau_accept=mean + reach, tau_review=mean + 1.25 * reach, **about)
+    return Policy(
+        label=label_of("k", k),
+        tau_accept=mean + reach,
+        tau_review=min(mean + 1.25 * reach, review_limit(1.0)),
+        **about,
+    )
 
 
 def label_of(prefix: str, number: float) -> str:

@@ -23,8 +23,8 @@ from pydantic import BeforeValidator, Field, StringConstraints, TypeAdapter, Val
 from pydantic.dataclasses import dataclass
 
 from solvent.files import first_problem, input_lines, strict_json
-from solvent.gate.checks import WORDS
 from solvent.gate.energy import GateError
+from solvent.gate.numbers import WORDS
 
 __all__ = ["Sample", "load_dataset", "other_page", "split_by_group"]
 

@@ -19,7 +19,7 @@ With no more spans than ``rank_r`` an oracle among the spans has energy 0, so th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,8 +27,8 @@ from numpy.typing import ArrayLike, NDArray
 from solvent.errors import SolventError
 
 __all__ = [
-    "CUT", "EXHAUSTED", "RANK_R", "TOP_K", "Energy", "Gap", "GateError", "Oracle", "energy_gap", "gram_energy",
-    "hallucination_energy",
+    "CUT", "EXHAUSTED", "NAMED_ORACLES", "RANK_R", "TOP_K", "Energy", "Gap", "GateError", "Oracle", "energy_gap",
+    "hallucination_energy", "name_of",
 ]  # fmt: skip
 
 TOP_K = 12
@@ -39,8 +39,12 @@ _LENGTH = 0.1  # largest deviation of a vector's length from 1; beyond 0.005 the
 _SAME = 1e-9  # mean cosines closer than this are equal, and the first span wins
 
 Floats: TypeAlias = NDArray[np.float64]
-Oracle: TypeAlias = Literal["first", "medoid"] | Callable[[Floats], ArrayLike]
-"""``first`` is the document's. A callable takes the evidence [n, d] and returns a vector [d] of length 1."""
+Oracle: TypeAlias = str | Callable[[Floats], ArrayLike]
+"""``first`` (the document's), ``medoid``, or a function of the evidence [n, d] that returns a unit vector [d]."""
+
+
+NAMED_ORACLES = ("first", "medoid")
+"""The oracles that a name is enough for."""
 
 
 class GateError(SolventError, ValueError):
@@ -123,21 +127,13 @@ def energy_gap(
     return Gap(measured, mean, float(np.std(energies)), measured.energy - mean)
 
 
-def gram_energy(cross: ArrayLike, gram: ArrayLike, top_k: int = TOP_K, rank_r: int = RANK_R) -> float:
-    """Return a claim's energy from inner products alone: ``cross`` [n] of spans and claim, ``gram`` [n, n] of spans.
-
-    With ``G = U S^2 U^T`` the basis is ``V_r = E^T U_r / S_r``, so that ``explained = ||U_r^T x / S_r||^2``. The result
-    agrees with ``hallucination_energy`` to 1e-6, because ``S^2`` has half of the digits of ``S``.
-    """
-    x, products = np.asarray(cross, dtype=np.float64), np.asarray(gram, dtype=np.float64)
-    if not x.size:
-        return 1.0
-    order = np.argsort(-x, kind="stable")[: max(1, int(top_k))]
-    squares, left = np.linalg.eigh(products[np.ix_(order, order)])
-    singular, left = np.sqrt(np.maximum(squares[::-1], 0.0)), left[:, ::-1]
-    rank = min(max(1, int(rank_r)), int((singular >= CUT * singular[0]).sum()))
-    coefficients = left[:, :rank].T @ x[order] / singular[:rank]
-    return float(min(max(1.0 - coefficients @ coefficients, 0.0), 1.0))
+def name_of(oracle: Oracle | Sequence[Oracle]) -> str:
+    """Return the name of an oracle: a text is one, a callable has one, several are joined by ``+``."""
+    if isinstance(oracle, str):
+        return oracle
+    if callable(oracle):
+        return str(getattr(oracle, "__name__", type(oracle).__name__))
+    return "+".join(map(name_of, oracle))
 
 
 def _control(oracle: Oracle, spans: Floats) -> ArrayLike:

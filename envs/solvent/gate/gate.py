@@ -21,13 +21,11 @@ widths, no evidence, claims that the model can't read, a gap that is not a numbe
 because nothing was shown to be supported.
 
 Known approximations: a gap given by the caller (as in the source's call) is not verified if the policy compares gaps; a
-different measured gap is reported beside it. Sentences end as in English.
+different measured gap is reported beside it.
 """
 
 from __future__ import annotations
 
-import math
-import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
@@ -35,26 +33,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from solvent.gate.checks import run_checks
+from solvent.gate.checks import CheckResult, run_checks
 from solvent.gate.embedding import Embedder, unread_by
 from solvent.gate.energy import EXHAUSTED, Gap, GateError, Oracle
 from solvent.gate.energy import energy_gap as gap_of
 from solvent.gate.policy import FIXED, SEVERITY, Policy, rounded, severest
+from solvent.gate.reading import MOST_UNKNOWN, has_word, read_evidence, sentences
 
-__all__ = ["evaluate_claim", "evaluate_text", "sentences"]
+__all__ = ["evaluate_claim", "evaluate_text"]
 
 _COLLAPSED = 0.01  # the source's limit for the identity error
 _LOW = 0.01
 _COPY = 0.999  # at most 0.002 of the claim differs
-_MOST_UNKNOWN = 0.2  # maximum share of a text's characters that the model doesn't know
-_UNUSED = -2.0  # below any cosine
-
-_END = re.compile(r"(?<=[.!?])[\"'\u201d\u2019)\]]*\s+(?=[\"'\u201c\u2018(\[]*[^\W_a-z])|\n\s*\n")
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(\"'])(?:[^\W\d_]|[A-Z]\.[A-Z]|(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|Ft|Sr|Jr|Gen|Col|Sgt|Lt|Capt|Rev|Hon|Gov|Sen"
-    r"|Rep|No|Nos|Vol|Fig|Inc|Ltd|Co|Corp|vs|cf|al|ca|approx|e\.g|i\.e"
-    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec))\.$"
-)
 
 
 def evaluate_claim(
@@ -79,19 +69,25 @@ def evaluate_claim(
         tau_accept: the threshold, if no policy is given.
         texts: the claim and its spans in words, for the checks.
         domain: domain of use; a learnt policy refuses any but its own.
-        oracle: other oracles than the policy's (``energy.Oracle``).
+        oracle: the policy's own oracle where it is a callable or several (``energy.Oracle``).
 
     Returns:
         ``verdict``, ``hallucination_energy``, ``energy_gap`` (6 decimals), ``policy_applied``, ``oracle_energy``,
             ``oracle_spread``, ``reasons`` (texts), ``checks`` and ``failure_modes`` (dictionaries of JSON values).
 
     Raises:
-        GateError: the regime is unknown, the threshold is missing or accompanies a policy, or the policy was learnt
-            elsewhere. Data never raise an error.
+        GateError: the regime is unknown, the threshold is missing or accompanies a policy, or the policy was learnt on
+            another domain or with another oracle. Data never raise an error.
     """
     policy = _policy(regime, tau_accept)
-    policy.check_use(domain=domain)
-    return _verdict(policy, claim_vec, evidence_vecs, (), texts, oracle, energy_gap)
+    if isinstance(regime, Policy):
+        policy.check_use(domain=domain, oracle=oracle)
+    elif oracle is None:
+        oracle = "first"
+    if texts is not None and len(texts[1]) != len(np.atleast_1d(evidence_vecs)):
+        return _bad_data(policy, f"{len(texts[1])} texts for {len(np.atleast_1d(evidence_vecs))} vectors", ())
+    checks = () if texts is None else run_checks(*texts)
+    return _verdict(policy, claim_vec, evidence_vecs, (), checks, oracle, energy_gap)
 
 
 def evaluate_text(
@@ -106,23 +102,23 @@ def evaluate_text(
     """Return the verdict on a claim and its evidence as texts, with the policy's own spans and directions.
 
     A claim of several sentences is judged sentence by sentence: the worst verdict holds, and the reasons name its
-    sentence. Evidence longer than the model reads is split into sentences. Spans without a word and spans that the
-    model can't read are left out, and the reasons say so.
+    sentence. What spans the evidence has is in ``reading``; the reasons say what was split or left out.
 
     Raises:
-        GateError: the policy was learnt on another domain or with another model, the model is missing, or the evidence
-            is one text.
+        GateError: the policy was learnt on another domain or with another model or oracle, the model is missing, or the
+            evidence is one text.
     """
     model = embedder.fingerprint if policy.model_fingerprint else embedder.name
-    policy.check_use(domain=domain, model=model)
-    spans, notes = _readable_spans(evidence, embedder)
+    policy.check_use(domain=domain, model=model, oracle=oracle)
+    reading = read_evidence(evidence, embedder)
     parts, results = sentences(claim), []
     for part in parts:
         if why := _unreadable(part, embedder):
-            results.append(_bad_data(policy, f"claim: {why}", notes))
+            results.append(_bad_data(policy, f"claim: {why}", reading.notes))
         else:
-            rows = embedder.encode([part, *spans])
-            results.append(_verdict(policy, rows[0], rows[1:], notes, (part, spans), oracle))
+            rows = embedder.encode([part, *reading.spans])
+            checks = run_checks(part, reading.texts)
+            results.append(_verdict(policy, rows[0], rows[1:], reading.notes, checks, oracle))
     # Of equally severe sentences, the one with the most unsupported mass speaks.
     worst = max(
         range(len(parts)),
@@ -132,22 +128,6 @@ def evaluate_text(
         said = f"sentence {worst + 1} of {len(parts)} decides: {parts[worst]!r:.200}"
         results[worst]["reasons"].insert(0, said)
     return results[worst]
-
-
-def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, at least one; pieces without a word stay with the sentence before."""
-    found: list[str] = []
-    start = 0
-    for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
-        piece = text[start:end].strip()
-        if end < len(text) and _ABBREVIATION.search(piece):
-            continue
-        start = end
-        if _has_word(piece) or not found:
-            found.append(piece)
-        elif piece:
-            found[-1] = f"{found[-1]} {piece}"
-    return found
 
 
 # -- measuring and deciding ----------------------------------------------------------------------
@@ -162,14 +142,14 @@ def _policy(regime: Policy | str, tau_accept: float | None) -> Policy:
         return FIXED["strict"]
     if regime not in ("adaptive", "fixed"):
         raise GateError(f"regime: got {regime!r:.60}; allowed: adaptive, fixed, or a Policy")
-    if tau_accept is None or not math.isfinite(tau_accept):
-        raise GateError(f"tau_accept: got {tau_accept!r}; allowed: a finite number, or a Policy as regime")
+    if tau_accept is None or not -1.0 <= tau_accept <= 1.0:
+        raise GateError(f"tau_accept: got {tau_accept!r}; allowed: from -1 to 1, or a Policy as regime")
     label = f"tau{rounded(tau_accept):g}".replace(".", "_").replace("+", "")
     if regime == "fixed":
         return Policy(kind="fixed", label=label, tau_accept=tau_accept, measure="energy")
     # A bare threshold was learnt by the caller, who knows where.
     here = "the caller's"
-    return Policy(kind="adaptive", label=label, tau_accept=tau_accept, domain=here, model=here)
+    return Policy(kind="adaptive", label=label, tau_accept=tau_accept, domain=here, model=here, oracle="own")
 
 
 def _verdict(
@@ -177,7 +157,7 @@ def _verdict(
     claim: ArrayLike,
     spans: ArrayLike,
     notes: Sequence[str],
-    texts: tuple[str, Sequence[str]] | None,
+    checks: Sequence[CheckResult],
     oracle: Oracle | Sequence[Oracle] | None,
     given: float | None = None,
 ) -> dict[str, Any]:
@@ -188,8 +168,6 @@ def _verdict(
         return _bad_data(policy, str(error), notes)
     if not gap.claim.used:
         return _bad_data(policy, "there is no evidence", notes)
-    if texts is not None and len(texts[1]) != np.shape(spans)[0]:
-        return _bad_data(policy, f"{len(texts[1])} texts for {np.shape(spans)[0]} vectors of evidence", notes)
     energy, own_gap = rounded(gap.claim.energy), rounded(gap.energy_gap)
     used_gap = own_gap if given is None else rounded(given)
     if not -1.0 <= used_gap <= 1.0:
@@ -197,10 +175,6 @@ def _verdict(
     value = used_gap if policy.measure == "energy_gap" else energy
     verdict = policy.decide(value)
     modes = _failure_modes(gap, value, policy)
-    cosines = dict(zip(gap.claim.used, gap.claim.scores, strict=True))
-    checks = (
-        () if texts is None else run_checks(*texts, [cosines.get(i, _UNUSED) for i in range(len(texts[1]))])
-    )
     fired = [check for check in checks if check.fired]
     responses = {mode["response"] for mode in modes}
     verdicts = [verdict, *(check.severity for check in fired), *(v for v in SEVERITY if v in responses)]
@@ -276,53 +250,14 @@ def _laundered(gap: Gap) -> str:
 # -- texts that the model can read ---------------------------------------------------------------
 
 
-def _readable_spans(evidence: Sequence[str], embedder: Embedder) -> tuple[list[str], list[str]]:
-    """Return the spans that can be judged, long ones in sentences, and notes on what is split or left out."""
-    if isinstance(evidence, str):
-        raise GateError("evidence: got a text; allowed: a list of texts")
-    texts = [text for text in evidence if _has_word(text)]  # a table cell may have only a dash
-    spans: list[str] = []
-    split = unknown = 0
-    for text in texts:
-        unread = unread_by(embedder, text)
-        if unread.share > _MOST_UNKNOWN:
-            unknown += 1
-        elif unread.rest:
-            split += 1
-            spans += _parts(text, embedder)
-        else:
-            spans.append(text)
-    told = {
-        f"of {len(evidence)} evidence texts longer than the model reads, split into sentences": split,
-        "evidence texts of words that the model does not know, left out": unknown,
-        "evidence texts without a word, left out": len(evidence) - len(texts),
-    }
-    return spans, [f"{count} {what}" for what, count in told.items() if count]
-
-
-def _parts(text: str, embedder: Embedder) -> list[str]:
-    """Return the sentences of a text; one that the model does not read whole is halved."""
-    if not unread_by(embedder, text).rest:
-        return [text]
-    parts, words = sentences(text), text.split()
-    if len(parts) == 1:
-        half = len(words) // 2
-        parts = [" ".join(words[:half]), " ".join(words[half:])] if half else []
-    return [part for sentence in parts for part in _parts(sentence, embedder)] or [text]
-
-
 def _unreadable(claim: str, embedder: Embedder) -> str:
     """Return the reason why a claim can't be judged, or an empty string."""
-    if not _has_word(claim):
+    if not has_word(claim):
         return "no words"
     unread = unread_by(embedder, claim)
     for word in unread.words:
-        if _has_word(unicodedata.normalize("NFKC", word)):  # decorative signs change nothing, but ℃ is a word
+        if has_word(unicodedata.normalize("NFKC", word)):  # decorative signs change nothing, but ℃ is a word
             return f"a word that the model does not know: {word!r:.80}"
-    if unread.share > _MOST_UNKNOWN:
+    if unread.share > MOST_UNKNOWN:
         return f"signs that the model does not know make up {unread.share:.0%} of it"
     return f"longer than the model reads; unread: {unread.rest!r:.80}" if unread.rest else ""
-
-
-def _has_word(text: str) -> bool:
-    return any(map(str.isalnum, text))

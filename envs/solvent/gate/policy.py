@@ -12,21 +12,30 @@ source's three classes are one record: *fixed* (a number for the energy), *adapt
 or a budget for false acceptance) and *oracle* (``k`` standard deviations above the mean of the oracles' energies).
 
 Known approximation: both sides of a comparison are rounded to 6 decimals first, because an embedding's last bits
-depend on the machine. Thresholds differ threefold between domains, so learnt policies refuse other domains.
+depend on the machine. Thresholds differ threefold between domains, so learnt policies refuse other
+domains.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    model_validator,
+)
 
 from solvent.files import RECORD, read_records
-from solvent.gate.energy import RANK_R, TOP_K, GateError
+from solvent.gate.energy import NAMED_ORACLES, RANK_R, TOP_K, GateError, Oracle, name_of
 
 __all__ = [
     "ANY", "DECIMALS", "FIXED", "SEVERITY", "Policy", "Verdict", "apply_adaptive_policy_gap", "load_policies",
@@ -89,14 +98,18 @@ class Policy(BaseModel):
     kind: Literal["fixed", "adaptive", "oracle"]
     label: Annotated[str, Field(max_length=80, pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$")]
     version: PositiveInt = 1
-    tau_accept: Threshold  #: largest accepted residual (share of the claim's squared length), 6 decimals
+    #: largest accepted residual (share of the claim's squared length), 6 decimals
+    tau_accept: Annotated[Threshold, Field(ge=-1.0, le=1.0)]
     #: largest residual under review; by default the end of the source's band
-    tau_review: Threshold = Field(default_factory=lambda given: rounded(review_limit(given["tau_accept"])))
+    tau_review: Annotated[Threshold, Field(le=1.0 + BAND)] = Field(
+        default_factory=lambda given: rounded(review_limit(given["tau_accept"]))
+    )
     measure: Literal["energy", "energy_gap"] = "energy_gap"  #: the number compared
     domain: str = ANY  #: where it was learnt; ``any`` for fixed policies only
     model: str = ANY  #: name of the embedding model that it was learnt with
     model_fingerprint: str = ""  #: SHA-256 of the model's weights, or empty
-    oracle: Literal["first", "medoid"] = "first"  #: oracle of the gap; ``first`` is the source's
+    #: name of the gap's oracle; ``first`` is the source's. A callable or a list gives its name
+    oracle: Annotated[str, BeforeValidator(name_of), Field(pattern=r"^\S{1,80}$")] = "first"
     top_k: PositiveInt = TOP_K  #: spans of the measurement
     rank_r: PositiveInt = RANK_R  #: directions of the measurement
     calibration_count: NonNegativeInt = 0  #: number of values that it was learnt from
@@ -110,6 +123,12 @@ class Policy(BaseModel):
             raise ValueError(f"tau_review below tau_accept; allowed: {self.tau_accept} or more")
         if self.kind != "fixed" and ANY in (self.domain, self.model):
             raise ValueError("a learnt policy for any domain or model; allowed: those it was learnt with")
+        if self.kind != "fixed" and "oracle" not in self.model_fields_set:
+            raise ValueError(
+                "a learnt policy without its oracle; allowed: first, medoid, or the name of your own"
+            )
+        if "<lambda>" in self.oracle:
+            raise ValueError("an oracle without a name; allowed: first, medoid, or a function with a name")
         return self
 
     @property
@@ -121,10 +140,17 @@ class Policy(BaseModel):
         """Return the verdict on a value of this policy's ``measure``; a value that is not finite gives a reject."""
         return _decide(measured, self.tau_accept, self.tau_review)
 
-    def check_use(self, *, domain: str | None = None, model: str | None = None) -> None:
-        """Raise GateError if a learnt policy is used on another domain or with another model; None is not checked.
+    def check_use(
+        self,
+        *,
+        domain: str | None = None,
+        model: str | None = None,
+        oracle: Oracle | Sequence[Oracle] | None = None,
+    ) -> None:
+        """Raise GateError if a learnt policy is used on another domain, or with another model or oracle.
 
-        ``model`` is a name or a fingerprint.
+        A domain or model of None is not checked. ``model`` is a name or a fingerprint. An oracle of None is the
+        policy's, which has to be one that the gate knows by its name.
         """
         if self.kind == "fixed":
             return
@@ -133,6 +159,12 @@ class Policy(BaseModel):
         if model not in (None, self.model, self.model_fingerprint):
             raise GateError(
                 f"model: got {model!r}; allowed: {self.model!r}, with which {self.name} was learnt"
+            )
+        if oracle is None and self.oracle not in NAMED_ORACLES:
+            raise GateError(f"oracle: missing; allowed: {self.oracle!r}, with which {self.name} was learnt")
+        if oracle is not None and name_of(oracle) != self.oracle:
+            raise GateError(
+                f"oracle: got {name_of(oracle)!r:.80}; allowed: {self.oracle!r}, with which {self.name} was learnt"
             )
 
 
@@ -154,17 +186,17 @@ def next_versions(policies: Iterable[Policy], known: Mapping[str, Policy]) -> li
 
 
 def policy_named(name: str, policies: Mapping[str, Policy]) -> Policy:
-    """Return a fixed policy by its label, or one of ``policies`` by name or label, of the latest version.
+    """Return one of ``policies`` by name or label, of the latest version, or else a fixed policy by its label.
 
     Raises:
         GateError: there is none.
     """
-    if name in FIXED:
-        return FIXED[name]
-    found = [policy for policy in policies.values() if name in (policy.name, policy.label)]
-    if not found:
+    named = [policy for policy in policies.values() if name in (policy.name, policy.label)]
+    if named:
+        return max(named, key=lambda policy: policy.version)
+    if name not in FIXED:
         raise GateError(f"policy: got {name!r:.80}; allowed: {', '.join([*FIXED, *policies])}")
-    return max(found, key=lambda policy: policy.version)
+    return FIXED[name]
 
 
 FIXED: Mapping[str, Policy] = MappingProxyType(

@@ -43,7 +43,7 @@ from solvent.gate.calibration import (
 )  # fmt: skip
 from solvent.gate.data import Sample
 from solvent.gate.embedding import Embedder
-from solvent.gate.energy import GateError
+from solvent.gate.energy import GateError, Oracle
 from solvent.gate.gate import evaluate_text
 from solvent.gate.policy import Policy, Verdict
 
@@ -110,12 +110,19 @@ class Judged(BaseModel):
         return not any(reason.startswith("bad data") for reason in self.reasons)
 
 
-def judge(samples: Iterable[Sample], embedder: Embedder, policy: Policy, *, domain: str) -> list[Judged]:
-    """Judge claims under a policy; the id of a verdict depends on policy, domain, claim and evidence alone."""
-    found = []
+def judge(
+    samples: Iterable[Sample],
+    embedder: Embedder,
+    policy: Policy,
+    *,
+    domain: str,
+    oracle: Oracle | Sequence[Oracle] | None = None,
+) -> list[Judged]:
+    """Judge claims under a policy; a verdict's id depends on policy, domain, model, claim and evidence alone."""
+    verdicts = []
     for sample in samples:
-        key = "\0".join((policy.name, domain, sample.claim, *sample.evidence))
-        found.append(
+        key = "\0".join((policy.name, domain, embedder.fingerprint, sample.claim, *sample.evidence))
+        verdicts.append(
             Judged(
                 id=hashlib.sha256(key.encode()).hexdigest()[:12],
                 claim_id=sample.id,
@@ -127,10 +134,12 @@ def judge(samples: Iterable[Sample], embedder: Embedder, policy: Policy, *, doma
                 model_fingerprint=embedder.fingerprint,
                 judged_at=now(),
                 policy=policy,
-                **evaluate_text(sample.claim, sample.evidence, embedder, policy, domain=domain),
+                **evaluate_text(
+                    sample.claim, sample.evidence, embedder, policy, domain=domain, oracle=oracle
+                ),
             )
         )
-    return found
+    return verdicts
 
 
 class Reviews:

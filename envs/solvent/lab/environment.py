@@ -13,6 +13,7 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from solvent.lab.actions import action_table, sentence
+from solvent.lab.arguments import Argument, argue, withdraw
 from solvent.lab.batch import LabBatch, resolve_params, resolve_seed
 from solvent.lab.info import SingleInfo
 from solvent.lab.ledger import Ledgers
@@ -123,6 +124,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.render_mode = render_mode
         self.detailed_info = detailed_info
         self.params = resolve_params(params, preset)
+        self._reason = ""
         self.ledgers = Ledgers(self.params, None, ledger_path, discomfort_path, proposals_path, verdicts_path)
         self.batch = LabBatch(self.params, 1)
         self._renderer: Any = None
@@ -169,10 +171,29 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._action[0] = self._index(action)
         batch.step(self._action)
         if self.ledgers.paths:
-            self.ledgers.append(batch.steps, batch.labs)
+            self.ledgers.append(batch.steps, batch.labs, self._reason)
+        if self._reason:
+            withdraw(batch.labs)
+            self._reason = ""
         terminated = self._terminated.item()
         info = self._info.of_step(batch.masks[0], batch.labs[0] if terminated else None)
         return batch.observations[0].copy(), float(batch.rewards[0]), terminated, False, info
+
+    def argue(self, target: str, low: float, high: float, reason: str) -> None:
+        """Give the next action, if it is ``propose``, a subject, a range and a reason of the agent's own.
+
+        Args:
+            target: The action whose cost is too high.
+            low: Lowest cost asked for.
+            high: Highest cost asked for.
+            reason: The agent's words; the log of proposals has them as the rationale.
+
+        Raises:
+            ValueError: The argument can't be filed; the message says what is allowed.
+        """
+        argument = Argument(target, low, high, reason)
+        argue(self.params, self.batch.labs[0], argument)
+        self._reason = reason
 
     def _index(self, action: Any) -> int:
         """Return the action as an index; it may be of any library, and of shape ``(1,)`` as policy networks return it.

@@ -49,10 +49,12 @@ class Origin(NamedTuple):
     Attributes:
         episode: Number of the episode in its log, from 0. The lab's own number starts again with every seed.
         lab: Index of the lab in a vector; None for a single lab.
+        reason: The agent's own words for a proposal; empty for the lab's.
     """
 
     episode: int = 0
     lab: int | None = None
+    reason: str = ""
 
 
 def timestamp(params: LabParams, episode: int, heartbeat: int) -> str:
@@ -164,6 +166,9 @@ def proposals(params: LabParams, step: Any, _: Any, origin: Origin) -> list[Line
 
 def _proposal(params: LabParams, step: Any, origin: Origin) -> Line:
     name, heartbeats = VERBS[Verb(step["proposed_verb"])].name, int(step["similar_deferrals"])
+    default = (
+        f"{name} was deferred for lack of energy in {heartbeats} heartbeats although it was worth taking"
+    )
     refs = [int(beat) + 1 for beat in step["evidence"] if beat >= 0]
     return {
         "target_type": "action",
@@ -172,7 +177,7 @@ def _proposal(params: LabParams, step: Any, origin: Origin) -> Line:
         "suggested_min": float(step["proposed_low"]) / UNIT,
         "suggested_max": float(step["proposed_high"]) / UNIT,
         "direction": "decrease",
-        "rationale": f"{name} was deferred for lack of energy in {heartbeats} heartbeats although it was worth taking",
+        "rationale": origin.reason or default,
         "confidence": confidence(heartbeats),
         "evidence": [
             {"source": f"heartbeat_{ref}", "summary": f"deferred {name}, insufficient energy"} for ref in refs
@@ -302,18 +307,21 @@ class Ledgers:
         """Count an episode that begins in the ``chosen`` labs, flags of shape ``(n,)``."""
         self.begun += chosen
 
-    def append(self, steps: Any, labs: Any) -> None:
-        """Log the events of step records; ``labs`` are the records after these steps, both of shape ``(n,)``."""
+    def append(self, steps: Any, labs: Any, reason: str = "") -> None:
+        """Log the events of step records; ``labs`` are the records after these steps, both of shape ``(n,)``.
+
+        ``reason`` is the agent's own for a proposal among them.
+        """
         for name, log in logs_of(self.params).items() if self.paths else ():
             lines = [
                 line
                 for i in (np.flatnonzero(log.happened(steps)) if name in self.paths else ())
-                for line in log.lines(self.params, steps[i], labs[i], self._origin(int(i)))
+                for line in log.lines(self.params, steps[i], labs[i], self._origin(int(i), reason))
             ]
             if lines:
                 texts = (json.dumps(line, ensure_ascii=False) for line in lines)
                 append_lines(self.paths[name], texts)
 
-    def _origin(self, lab: int) -> Origin:
+    def _origin(self, lab: int, reason: str) -> Origin:
         # A lab whose record was set before any reset is in its first episode.
-        return Origin(max(0, int(self.begun[lab]) - 1), lab if self.numbered else None)
+        return Origin(max(0, int(self.begun[lab]) - 1), lab if self.numbered else None, reason)

@@ -48,7 +48,10 @@ Model = Annotated[
     typer.Option(metavar="DIR", help="Folder of an embedding model.  [default: all-MiniLM-L6-v2]"),
 ]
 SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="Skip broken lines, and count them.")]
-Domain = Annotated[str | None, typer.Option(help="Domain of use.  [default: the file's name]")]
+Domain = Annotated[
+    str | None,
+    typer.Option(help="Domain of use, kept with each verdict or policy.  [default: the file's name]"),
+]
 Store = Annotated[Path, typer.Option("--store", metavar="DIR", help="Folder of verdicts and decisions.")]
 Kept = Annotated[Path | None, typer.Option(metavar="PATH", help="File of policies to append to.")]
 
@@ -79,13 +82,16 @@ def judge(
 
     Example: `solvent gate judge claims.jsonl --policy standard --store gate_reviews`
     """
-    from solvent.gate.policy import ANY, load_policies, policy_named
+    from solvent.gate.policy import FIXED, load_policies, policy_named
     from solvent.gate.reviews import Reviews
     from solvent.gate.reviews import judge as judged_under
 
     chosen = policy_named(policy, {} if policies is None else load_policies(policies))
+    if policy in FIXED and chosen is not FIXED[policy]:
+        say(f"{policy} is the policy of {policies}, not the shipped one", stderr=True)
+    used = domain or claims.stem
+    chosen.check_use(domain=used)
     samples, embedder = _inputs(claims, skip_broken, model)
-    used = domain or (claims.stem if chosen.domain == ANY else chosen.domain)
     judged: list[Judged] = []
     with Progress(new_console(stderr=True), quiet=quiet) as shown:
         for done, sample in enumerate(samples, 1):

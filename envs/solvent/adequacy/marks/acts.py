@@ -40,7 +40,7 @@ def claim_without_call(material: Material) -> Finding | None:
 
 
 def _says(claim: Claim, material: Material) -> bool:
-    """Return whether a sentence speaks of something done, and not of its own text or of what was left undone."""
+    """Return whether a sentence speaks of something done, and not of text that it wrote or of what was left undone."""
     if not claim.words and not claim.text.endswith(":"):
         return False
     own_text = _OWN_TEXT.search(claim.text) or (not material.session and _QUOTATION.search(claim.text))

@@ -26,6 +26,9 @@ At the cap every action can be paid for, so the two never meet. Both are discomf
 as such, but only the first is evidence for a lower cost. The meter's agent names what it puts off; a rest in the lab
 names nothing, and the lab infers the action: the one of most value.
 
+An agent that can speak names the action, a range and a reason (``LabEnv.argue``); evidence, review and
+floor are the same. Every other agent's proposal is about the action with most evidence, in the range above.
+
 Known approximation: the reviewer sees the fair cost without noise, and only lacks trust in little experience. If
 ``STEP_LIMIT`` is too short to reach the range, the price stays above the range.
 """
@@ -97,6 +100,9 @@ FIELDS = (
     Field("argued", "i2", "V", "heartbeats", "heartbeats of evidence for the pending proposal"),
     Field("range_low", "i4", "V", "1/1000", "lowest price suggested by the pending proposal"),
     Field("range_high", "i4", "V", "1/1000", "highest price suggested by the pending proposal"),
+    Field("asked_verb", "i1", "", "Verb", "subject that the agent gave its next proposal; -1 for none", -1),
+    Field("asked_low", "i4", "", "1/1000", "lowest price that the agent asks for"),
+    Field("asked_high", "i4", "", "1/1000", "highest price that the agent asks for"),
     *derived(
         Field("filed_at", "i4", "V", "heartbeats", "heartbeat in which the latest proposal was filed"),
         Field("discomforts", "i4", "", "deferrals", "worthwhile actions deferred, once per verb and heartbeat"),
@@ -268,17 +274,29 @@ def most_deferred(lab, tables):
     """
     best, most = -1, EVIDENCE_HEARTBEATS - 1
     for verb in range(lab.discomfort.shape[0]):
-        if lab.discomfort[verb] > most and lab.review_at[verb] == 0:
-            low, high = suggested_range(lab.price[verb], tables.floor[verb])
-            if low < high < lab.price[verb]:
-                best, most = verb, lab.discomfort[verb]
+        if lab.discomfort[verb] > most and arguable(lab, verb, tables):
+            best, most = verb, lab.discomfort[verb]
     return best
 
 
+def arguable(lab, verb, tables):
+    """Return whether a proposal about a verb has evidence, is the only one, and leaves a range above the floor."""
+    if lab.discomfort[verb] < EVIDENCE_HEARTBEATS or lab.review_at[verb] != 0:
+        return False
+    low, high = suggested_range(lab.price[verb], tables.floor[verb])
+    return low < high < lab.price[verb]
+
+
 def propose(lab, tables, step):
-    """File a proposal for the most deferred verb. This uses up its evidence and changes no price."""
+    """File a proposal for the verb that the agent named (``argue``), else for the most deferred one.
+
+    This uses up its evidence and changes no price.
+    """
     verb = most_deferred(lab, tables)
     low, high = suggested_range(lab.price[verb], tables.floor[verb])
+    if lab.asked_verb >= 0:
+        verb, low, high = lab.asked_verb, lab.asked_low, lab.asked_high
+        lab.asked_verb, lab.asked_low, lab.asked_high = -1, 0, 0
     step.event = PROPOSED
     step.proposed_verb = verb
     step.proposed_price = lab.price[verb]

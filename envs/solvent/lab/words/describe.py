@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from solvent.lab.actions import action_table, sentence
+from solvent.lab.actions import action_table, offered_verbs, sentence
 from solvent.lab.codes import VERDICTS, EndReason, Event, Obstacle, Refusal, Verdict
 from solvent.lab.mechanisms.adequacy import RULES, looks_at
 from solvent.lab.mechanisms.assay import ec50_grid
@@ -62,6 +62,12 @@ def in_units(thousandths: float) -> str:
 def verb_words(verb: int) -> str:
     """Return a verb in words: ``dose response``."""
     return Verb(verb).name.lower().replace("_", " ")
+
+
+def costs(params: LabParams, lab: Any) -> str:
+    """Return the energy that each action that may run now costs now: ``screen 2.7, dose response 4.1``."""
+    priced = [verb for verb in offered_verbs(params) if lab["allowed"][verb, 0] and lab["cost"][verb, 0] > 0]
+    return ", ".join(f"{verb_words(verb)} {in_units(lab['cost'][verb, 0])}" for verb in priced) or "none"
 
 
 def intents(spent: Any) -> str:
