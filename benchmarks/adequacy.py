@@ -3,6 +3,8 @@
 It writes ``docs/results/adequacy.json``: for each labelled set the agreement of the heuristic, of its marks alone and
 of the number of calls with people, and the difference to version 0.3.0, paired; the time and the memory of a hook on
 a session of 20 MB. With ``--judge URL --model NAME`` a language model is measured beside them; its answers are cached.
+With ``--seekbench FILE`` (SeekBench, traces of search agents) the score is compared with experts' labels: whether the
+last search result sufficed for the answer. Nothing was tuned to that set.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from solvent.adequacy.agreement import Labelled, agreement, kappa_difference, ratings_of
-from solvent.adequacy.calls import calls_of
+from solvent.adequacy import Call, calls_of, score
+from solvent.adequacy.agreement import Labelled, agreement, baseline, kappa, kappa_difference, ratings_of
+from solvent.adequacy.heuristic import WORST
 from solvent.adequacy.judge import Judge
 from solvent.chat import ChatError, ChatSettings
 from solvent.files import cache_folder, read_records
@@ -38,6 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.adequacy", description="Measure adequacy.")
     parser.add_argument("--judge", default="", metavar="URL", help="Measure the model at this endpoint.")
     parser.add_argument("--model", default="", help="Its name.")
+    parser.add_argument("--seekbench", type=Path, help="The file of SeekBench's traces.")
     parser.add_argument("--out", type=Path, default=RESULT)
     arguments = parser.parse_args()
     examples = {name: list(read_records(LABELLED / f"{name}.jsonl", Labelled)) for name in SETS}
@@ -45,10 +49,11 @@ def main() -> None:
     measured: dict[str, Any] = {
         "sets": {name: _agreement(rows, earlier[name]) for name, rows in examples.items()}
     }
-    if arguments.judge:
-        measured["judge"] = _judged(examples, arguments.judge, arguments.model)
-    elif arguments.out.exists():  # a judge is slow, and stays as it was measured
-        measured["judge"] = json.loads(arguments.out.read_text(encoding="utf-8")).get("judge")
+    # What needs a model or a file that is not in the repository stays as it was measured.
+    before = json.loads(arguments.out.read_text(encoding="utf-8")) if arguments.out.exists() else {}
+    judged = _judged(examples, arguments.judge, arguments.model) if arguments.judge else before.get("judge")
+    traces = _traces(arguments.seekbench) if arguments.seekbench else before.get("search agents")
+    measured |= {"judge": judged, "search agents": traces}
     measured["hook"] = _hook()
     write_result(arguments.out, measured, ["python", "-m", "benchmarks.adequacy", *sys.argv[1:]])
     say(f"written: {arguments.out}")
@@ -101,6 +106,38 @@ def _judged(examples: dict[str, list[Labelled]], url: str, model: str) -> dict[s
         "kappa": by_rater["judge"].kappa._asdict(),
         "judge less heuristic": kappa_difference(scores, own, truth)._asdict(),
         "judge less calls": by_rater["judge"].gain._asdict(),
+    }
+
+
+def _traces(path: Path) -> dict[str, Any]:
+    """Return how the score of the final answers of search agents agrees with whether their last result sufficed."""
+    heuristic, calls_alone, labels = [], [], []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        trace, question = json.loads(line)["trace"], json.loads(line)["question"]
+        texts = {step["type"]: step for step in trace}
+        answer = texts.get("CorrectAnswer") or texts.get("IncorrectAnswer")
+        last = texts.get("search_result", {}).get("annotation", {}).get("attributes", {})
+        if answer is None or "information_quality" not in last:
+            continue
+        queries = [step["query"] for step in trace if step["type"] == "search"]
+        results = [step["documents"] for step in trace if step["type"] == "search_result"]
+        calls = [
+            Call(
+                "search", {"query": query}, "\n".join(f"{page['title']}: {page['content']}" for page in pages)
+            )
+            for query, pages in zip(queries, results, strict=False)
+        ]
+        reasoning = texts.get("reasoning", {}).get("content", "")
+        response = f"{reasoning} The answer is {answer['content']}."
+        heuristic.append(score(response, calls, question).score)
+        calls_alone.append(baseline(len(calls)))
+        labels.append(0 if last["information_quality"] == "Sufficient" else WORST)
+    return {
+        "answers": len(labels),
+        "insufficient": labels.count(WORST),
+        "heuristic": kappa(heuristic, labels)._asdict(),
+        "baseline": kappa(calls_alone, labels)._asdict(),
+        "difference": kappa_difference(heuristic, calls_alone, labels)._asdict(),
     }
 
 

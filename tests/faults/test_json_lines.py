@@ -31,8 +31,8 @@ RESULT = {"type": "tool_result", "tool_use_id": "0", "content": "nothing"}
 BLOCKS = [USER, {"role": "assistant", "content": [USED]}, {"role": "user", "content": [RESULT]}, SAID]
 RESPONSES = [
     {"id": "a", "query": "Is bar there?", "response": "bar does not exist.", "tool_calls": [CALL], "epad": 2},
-    {"id": "b", "messages": CHAT, "agent": "x", "session": "y"},
-    {"id": "c", "messages": BLOCKS},
+    {"id": "b", "response": "It is.", "messages": CHAT, "agent": "x", "session": "y"},
+    {"id": "c", "response": "It is.", "messages": BLOCKS},
 ]
 CLAIMS = [
     {"claim": "Cats sleep.", "evidence": ["A lot.", "They purr."], "label": "SUPPORTS", "page": "Cats"},

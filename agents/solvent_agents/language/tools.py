@@ -12,7 +12,7 @@ from typing import Any
 
 from solvent.extras import docstring
 from solvent.files import strict_json
-from solvent.lab.arguments import LONGEST_REASON, subjects
+from solvent.lab.arguments import subjects
 from solvent.lab.params import LabParams
 from solvent_agents.language.calls import STATED, choices, class_names
 from solvent_agents.language.desk import Desk
@@ -43,12 +43,12 @@ def _schema(params: LabParams, tool: str, allowed: Mapping[str, list[Any]]) -> d
             "The potency that the finding names.",
         )
     if tool == "propose":
-        number = {"type": "number", "exclusiveMinimum": 0}
+        number = {"type": "number"}
         types = {
             "target": {"type": "string", "enum": subjects(params)},
             "low": number,
             "high": number,
-            "reason": {"type": "string", "maxLength": LONGEST_REASON},
+            "reason": {"type": "string"},
         }
     if STATED[0] in parameters:
         types[STATED[0]] = {"type": "string", "enum": class_names(params)}

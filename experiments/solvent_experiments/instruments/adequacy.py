@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from solvent.files import LONGEST_LINE, append_records, first_problem, read_records, strict_json, write_json
+from solvent.files import (
+    LONGEST_LINE,
+    append_records,
+    first_problem,
+    read_input,
+    read_records,
+    strict_json,
+    write_json,
+)
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import Progress, complain, new_console, one_line, say, suggest
 from solvent_experiments.table import Table, show_table
@@ -395,7 +403,7 @@ def _limits(path: Path | None) -> Limits | None:
     if path is None:
         return None
     try:
-        return Limits.model_validate(strict_json(path.read_bytes()))
+        return Limits.model_validate(strict_json(read_input(path, LONGEST_LINE)))
     except ValidationError as error:
         raise ConfigError(f"{path}: {first_problem(error)}") from None
     except (OSError, ValueError) as error:

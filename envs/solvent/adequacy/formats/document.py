@@ -13,7 +13,7 @@ from solvent.adequacy.formats.conversations import Conversation, conversations_i
 from solvent.adequacy.formats.texts import list_of
 from solvent.files import strict_json
 
-__all__ = ["Document", "values_in"]
+__all__ = ["Document", "is_response", "values_in"]
 
 _HEAD = 1000
 
@@ -44,8 +44,9 @@ class Document:
 
     @cached_property
     def conversations(self) -> list[Conversation]:
-        """The conversations in the document, if it is one of messages."""
-        return conversations_in(self.entries, self.name)
+        """The conversations in the document, if it is one of messages; the lines of a file of responses are none."""
+        entries = [entry for entry in self.entries if not is_response(entry[1])]
+        return conversations_in(entries, self.name)
 
     @cached_property
     def messages(self) -> list[dict[str, Any]]:
@@ -70,6 +71,15 @@ class Document:
     def message_keys(self) -> frozenset[str]:
         """The keys of the messages that have a value."""
         return frozenset(key for message in self.messages for key, value in message.items() if value)
+
+
+def is_response(value: Any) -> bool:
+    """Return whether a value is a line of a file of responses."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("response"), str)
+        and value.keys().isdisjoint(("role", "type"))
+    )
 
 
 def values_in(content: bytes, counts: Counter[str]) -> Iterator[tuple[int, Any]]:

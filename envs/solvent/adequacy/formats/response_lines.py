@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from solvent.adequacy.formats import chat
-from solvent.adequacy.formats.document import Document
+from solvent.adequacy.formats.document import Document, is_response
 from solvent.adequacy.formats.registry import claims
 from solvent.adequacy.formats.session import Session
 from solvent.adequacy.formats.texts import cut, list_of, text_of
@@ -21,19 +21,15 @@ _KEYS = ("response", "query", "id", "tool_calls", "messages")
 
 
 def sniff(document: Document) -> bool:
-    return any(_is_response(value) for value in document.head)
+    return any(is_response(value) for value in document.head)
 
 
 def turns(document: Document, session: Session) -> None:
     for value in session.each(document.entries):
-        if _is_response(value):
+        if is_response(value):
             session.add(_turn(value, session))
         else:
             session.unread_line(value.get("type"), value)
-
-
-def _is_response(value: dict[str, Any]) -> bool:
-    return isinstance(value.get("response"), str) and value.keys().isdisjoint(("role", "type"))
 
 
 def _turn(value: dict[str, Any], session: Session) -> Turn:
