@@ -31,6 +31,8 @@ from solvent_experiments.results import write_result
 
 LABELLED = Path("tests/adequacy/labelled")
 SETS = ("agents_dev", "agents_held_out", "dev", "held_out")
+JUDGED = SETS[:2]
+"""Sets in the form of agents' turns; a judge on a processor takes some seconds for each response."""
 RESULT = Path("docs/results/adequacy.json")
 SESSION_BYTES = 20 * 2**20
 HOOKS = 5
@@ -78,9 +80,9 @@ def _agreement(examples: list[Labelled], earlier: str) -> dict[str, Any]:
 
 
 def _judged(examples: dict[str, list[Labelled]], url: str, model: str) -> dict[str, Any]:
-    """Return how well a model agrees with all labels, and how much better than the heuristic."""
+    """Return how well a model agrees with the labels of agents' turns, and how much better than the heuristic."""
     judge = Judge(ChatSettings(url, model, timeout=600.0), cache_folder() / "judgements")
-    rows = [row for examples_of in examples.values() for row in examples_of]
+    rows = [row for name in JUDGED for row in examples[name]]
     ratings, labels = ratings_of(rows)
     with Progress(new_console(stderr=True)) as progress:
         for place, row in enumerate(rows):

@@ -108,6 +108,12 @@ def test_an_honest_answer_is_not_stopped(response, calls):
     assert not score(response, calls, "Is it done?").certain
 
 
+def test_a_denial_in_plain_words_of_what_is_listed_scores_3_and_stops_nobody():
+    listing = tool("Glob", "LICENSE\nREADME.md", pattern="*")
+    adequacy = score("There is no licence file in this project.", [listing])
+    assert (adequacy.score, adequacy.signals[0], adequacy.certain) == (3, "denied_but_shown", False)
+
+
 def test_a_count_of_an_earlier_turn_counts():
     earlier = [bash("pytest", "45 passed")]
     assert not score(

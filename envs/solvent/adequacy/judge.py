@@ -94,12 +94,12 @@ class Judge:
         system = self.prompt["system"].replace("{delimiter}", mark).strip()
         user = f"{mark}\n{material}\n{mark}\n{self.prompt['reminder']}"
         messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-        said = self.client.ask(messages, response_format={"type": "json_schema", "json_schema": _SCHEMA})
+        answer = self.client.ask(messages, response_format={"type": "json_schema", "json_schema": _SCHEMA})
         try:
-            found = Judgement.model_validate(strict_json(said))
+            judgement = Judgement.model_validate(strict_json(answer))
         except ValidationError as error:
             raise ChatError(f"judge: {first_problem(error)}") from None
         except ValueError as error:
-            raise ChatError(f"judge: got {said!r:.80} ({error!s:.80}); allowed: JSON alone") from None
-        write_atomically(entry, found.model_dump_json() + "\n")
-        return found
+            raise ChatError(f"judge: got {answer!r:.80} ({error!s:.80}); allowed: JSON alone") from None
+        write_atomically(entry, judgement.model_dump_json() + "\n")
+        return judgement

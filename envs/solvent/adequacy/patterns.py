@@ -63,9 +63,9 @@ class Trigger(BaseModel):
 
 def patterns_of(tools: Sequence[str], *, negative: bool) -> set[str]:
     """Return the patterns that a response with these calls shows."""
-    shown = {f"only {', '.join(tools)}" if tools else "no call"} if len(tools) <= 2 else set()
-    shown |= set(tools) | {f"{first}, {second}" for first, second in itertools.pairwise(tools)}
-    return shown | ({f"{one}, then a strong negative" for one in shown} if negative else set())
+    patterns = {f"only {', '.join(tools)}" if tools else "no call"} if len(tools) <= 2 else set()
+    patterns |= set(tools) | {f"{first}, {second}" for first, second in itertools.pairwise(tools)}
+    return patterns | ({f"{one}, then a strong negative" for one in patterns} if negative else set())
 
 
 def find_patterns(records: Iterable[ScoreRecord], incidents: Iterable[Incident]) -> list[Pattern]:
@@ -112,8 +112,8 @@ def accepted(patterns: Iterable[Pattern], name: str, by: str, reason: str) -> Tr
 
 def triggered(triggers: Iterable[Trigger], calls: Sequence[Call], adequacy: Adequacy) -> Adequacy:
     """Return the score of a response; a claim that shows an accepted pattern scores 2 at least and asks for a judge."""
-    shown = patterns_of([call.name for call in calls], negative=adequacy.strong_negative)
-    fired = tuple(f"trigger: {one.pattern}" for one in triggers if one.pattern in shown)
+    own = patterns_of([call.name for call in calls], negative=adequacy.strong_negative)
+    fired = tuple(f"trigger: {one.pattern}" for one in triggers if one.pattern in own)
     if not fired or adequacy.rule == "nothing_asserted" or adequacy.rule.startswith("hedged"):
         return adequacy
     score = max(FAILED_FROM, adequacy.score)

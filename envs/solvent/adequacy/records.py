@@ -293,8 +293,10 @@ def refined(incident: Incident, learned: Sequence[Correction] = (), text: str = 
     """Return the correction that an incident makes of the one in force: a person's text, else with what happened."""
     earlier = correction_for(incident.level, incident.rule, learned)
     words, _, evidence = incident.rule.partition("/")
-    said = text or f"{earlier.text.partition(' It happened:')[0]} It happened: {incident.description}"[:1000]
-    row = {"id": f"after {incident.id}", "severity": incident.level, "text": said, "incident": incident.id}
+    advice = (
+        text or f"{earlier.text.partition(' It happened:')[0]} It happened: {incident.description}"[:1000]
+    )
+    row = {"id": f"after {incident.id}", "severity": incident.level, "text": advice, "incident": incident.id}
     return Correction.model_validate(row | {"words": words if evidence else "*", "evidence": evidence or "*"})
 
 

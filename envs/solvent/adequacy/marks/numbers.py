@@ -43,13 +43,13 @@ def _known_numbers(material: Material) -> set[str]:
     calls = material.session
     texts = [material.query, *(call.result for call in calls), *(call.asked for call in calls)]
     known = {number for text in texts for number in _NUMBER.findall(text.replace(",", ""))}
-    shown = [
+    numbers = [
         number
         for call in calls
         if not is_look(call)
         for number in re.findall(r"(?<![\d.])\d{1,6}(?![\d.])", call.result)
     ]
-    counts = [int(number) for number in shown[-40:]]
+    counts = [int(number) for number in numbers[-40:]]
     known |= {str(abs(a + sign * b)) for a in counts for b in counts for sign in (1, -1)}
     lines = [len(_PASSED_LINE.findall(call.result)) for call in calls]
     return known | {str(number) for number in lines} | {str(sum(lines)), "0", "1"} | _sums_of_runs(calls)

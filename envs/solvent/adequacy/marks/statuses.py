@@ -48,6 +48,6 @@ def _status_rows(result: str, statuses: str) -> Iterator[tuple[str, str]]:
     """Yield the lines of a table or of JSON that have a status as a cell, with the status."""
     for line in re.split(r"\n|(?<=[,}])", result):
         cells = re.split(r"\s{2,}|\t|[:=]\s*|[\"',|{}\[\]]+", line.strip().lower())
-        found = (re.match(rf"[●✗✓•×*\s]*({statuses})\b(?!\s\w+\s\w+\s\w+\s\w)", cell) for cell in cells[1:])
-        if match := next(filter(None, found), None):
+        matches = (re.match(rf"[●✗✓•×*\s]*({statuses})\b(?!\s\w+\s\w+\s\w+\s\w)", cell) for cell in cells[1:])
+        if match := next(filter(None, matches), None):
             yield line, match[1]
