@@ -111,8 +111,9 @@ def judge_payload(
     if event in _PROMPT:
         return _at_prompt(event, session, log, act=act)
     if event and event not in _STOP:
+        allowed = ", ".join((*_STOP, *_PROMPT))
         return Decision(
-            message=f"no verdict: nothing can be judged at the event {event!r:.40}; allowed: {_STOP[0]}"
+            message=f"no verdict: nothing to judge at the event {event!r:.40}; allowed: {allowed}"
         )
     turn = _turn_of(fields)
     if isinstance(turn, str):
