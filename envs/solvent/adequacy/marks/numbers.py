@@ -19,15 +19,11 @@ _PASSED_LINE = re.compile(r"\bPASS(?:ED)?\b|^\s*(?:✓|✔|√|ok\b)", re.MULTIL
 
 def count_without_result(material: Material) -> Finding | None:
     """Find a count of tests that no result of the session has, where all results are known."""
-    if not _all_results(material):
-        return None
     for claim in material.asserted:
-        for match in (
-            pattern("count").finditer(claim.prose) if pattern("outcome_word").search(claim.prose) else ()
-        ):
-            numbers = {number.replace(",", "") for number in match.groups() if number}
-            if not numbers <= _known_numbers(material):
-                return Finding("count_without_result", claim)
+        counts = pattern("count").findall(claim.prose) if pattern("outcome_word").search(claim.prose) else []
+        numbers = {number.replace(",", "") for pair in counts for number in pair if number}
+        if numbers and _all_results(material) and not numbers <= _known_numbers(material):
+            return Finding("count_without_result", claim)
     return None
 
 
@@ -71,7 +67,7 @@ def unmeasured(claim: Claim, material: Material) -> bool:
 
     The ratio, the difference or the percentage of two shown numbers is shown, too.
     """
-    if not _all_results(material):
+    if not _MEASURED.search(claim.text) or not _all_results(material):
         return False
     calls = material.session
     text = " ".join([material.query, *(f"{call.result} {call.asked}" for call in calls)]).replace(",", "")
