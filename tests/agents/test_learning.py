@@ -23,6 +23,7 @@ from solvent.lab.codes import Event
 from solvent.lab.verbs import Verb
 from solvent_agents import AGENTS, episodes
 from solvent_agents.learning import WHILE_BLOCKED
+from solvent_agents.learning.class_target import ClassLessons
 from solvent_agents.learning.learned import VALIDATION, LearnedAgent, train
 from solvent_agents.learning.policies import CompoundNetwork, compound_columns
 from solvent_agents.learning.policy_file import ABOUT, WEIGHTS, PolicyFileError
@@ -76,6 +77,7 @@ IMPOSSIBLE = [
     ("env", "CartPole"),
     ("policy", "Mlp"),
     ("policy_kwargs", {"widht": 3}),
+    ("class_target", "guess"),
 ]
 
 
@@ -214,11 +216,14 @@ def test_while_blocked_counts_refusals_calibrations_and_rests():
 # -- the network shared by compounds -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("level", ["default", "lab", "tiny"])
-def test_relabelling_compounds_relabels_logits(level):
+@pytest.mark.parametrize(
+    ("level", "class_width"),
+    [("default", None), ("lab", None), ("tiny", None), ("data", None), ("data", 16)],
+)
+def test_relabelling_compounds_relabels_logits(level, class_width):
     params = solvent.preset(level)
     torch.manual_seed(0)
-    network = CompoundNetwork(params, 16, 16)
+    network = CompoundNetwork(params, 16, 16, class_width)
     shared, own = compound_columns(params)
     rng = np.random.default_rng(1)
     observation = rng.random((1, len(shared) + sum(map(len, own))), dtype=np.float32)
@@ -271,6 +276,147 @@ def test_actions_are_drawn_with_their_probabilities(shared_policy):
     drawn = shared_policy.action_dist.proba_distribution(LOGITS.expand(20_000, -1)).sample()
     counted = torch.bincount(drawn, minlength=len(CHANCES)) / len(drawn)
     np.testing.assert_allclose(counted, CHANCES / CHANCES.sum(), atol=0.015)  # four deviations of 0.3
+
+
+# -- a class head, where a finding names its class -----------------------------------------------
+
+DATA = solvent.preset("data")
+NAMED = action_table(DATA)
+FINDINGS = NAMED["verb"] == Verb.PUBLISH_PUBLIC
+CLASS_HEAD = {"width": 8, "value_width": 8, "class_width": 8}
+CLASS_CHANCES = np.array([0.3, 0.02, 0.08, 0.4, 0.05, 0.05, 0.06, 0.04])
+NAMED_CHANCES = CLASS_CHANCES**3 / (CLASS_CHANCES**3).sum()
+
+
+def class_recipe(algorithm: str = "PPO", **changes: Any) -> Recipe:
+    return recipe_of(algorithm, policy_kwargs=CLASS_HEAD, **{"class_target": "truth", **changes})
+
+
+@pytest.fixture(params=["PPO", "MaskablePPO"])
+def class_policy(request):
+    """An untrained policy whose class head says CLASS_CHANCES of every compound, whatever it sees."""
+    cls, arguments = class_recipe(request.param).network(DATA)
+    spaces = LabVecEnv(DATA, 1)
+    policy = cls(spaces.observation_space, spaces.action_space, lambda _: 0.0, **arguments)
+    head = policy.mlp_extractor.classes.head
+    with torch.no_grad():
+        head.weight.zero_()
+        head.bias.copy_(torch.from_numpy(CLASS_CHANCES).log())
+        for other in (policy.mlp_extractor.without, policy.mlp_extractor.each):
+            other.weight.zero_()
+    return policy
+
+
+def distribution_of(policy: Any) -> Any:
+    return policy.get_distribution(torch.rand(2, *policy.observation_space.shape))
+
+
+def test_a_finding_is_chosen_and_then_its_class_is_drawn_from_the_class_head(class_policy):
+    """One of seven verbs, one of 24 compounds and confidences, and a class, sharper than the belief."""
+    probs = distribution_of(class_policy).distribution.probs.detach()
+    chances = NAMED_CHANCES[NAMED["potency"][FINDINGS]] / 7 / 24
+    np.testing.assert_allclose(probs[:, FINDINGS], np.tile(chances, (2, 1)), rtol=1e-4)
+
+
+def test_a_belief_that_is_sure_costs_no_entropy(class_policy):
+    assert torch.allclose(distribution_of(class_policy).entropy(), torch.zeros(2), atol=1e-4)
+
+
+def test_entropy_counts_what_a_finding_is_about(class_policy):
+    """Publishing one compound at one confidence alone: log 7 below the prior for the verb, log 24 for the rest."""
+    one = FINDINGS & (NAMED["compound"] == 2) & (NAMED["confidence"] == 0.75)
+    logits = torch.full((1, len(NAMED)), -1e4)
+    logits[0, one] = torch.from_numpy(CLASS_CHANCES).log().float()
+    entropy = class_policy.action_dist.proba_distribution(logits).entropy()
+    assert entropy.item() == pytest.approx(-np.log(7 * 24), abs=1e-3)
+
+
+def test_the_mode_of_a_finding_names_the_most_probable_class(class_policy):
+    bias = class_policy.mlp_extractor.each.bias
+    with torch.no_grad():
+        bias[-2] += 5.0  # findings at 0.75
+    chosen = NAMED[distribution_of(class_policy).mode()]
+    assert chosen["verb"].tolist() == [Verb.PUBLISH_PUBLIC] * 2
+    assert chosen["potency"].tolist() == [3, 3]
+    assert chosen["confidence"].tolist() == [0.75, 0.75]
+
+
+@pytest.mark.parametrize("target", ["truth", "posterior"])
+def test_lessons_are_what_was_seen_and_the_target_then(target):
+    envs = LabVecEnv(DATA, 4, class_target=target)
+    envs.seed(3)
+    seen = [envs.reset()]
+    rng = np.random.default_rng(0)
+    wanted = []
+    for _ in range(60):  # labs end meanwhile
+        labs = envs.labs.batch.labs
+        wanted.append(labs["marginal"].copy() if target == "posterior" else np.eye(8)[labs["potency"]])
+        seen.append(envs.step(rng.integers(0, len(NAMED), 4))[0])
+    observations, targets = envs.take_lessons()
+    np.testing.assert_array_equal(observations, np.concatenate(seen[:-1]))
+    np.testing.assert_allclose(targets, np.concatenate(wanted), atol=1e-6)
+
+
+def test_the_target_changes_nothing_that_a_policy_sees():
+    granted, bare = LabVecEnv(DATA, 8, class_target="truth"), LabVecEnv(DATA, 8)
+    rng = np.random.default_rng(1)
+    for envs in (granted, bare):
+        envs.seed(2)
+    np.testing.assert_array_equal(granted.reset(), bare.reset())
+    for _ in range(60):
+        actions = rng.integers(0, len(NAMED), 8)
+        with_target, without = granted.step(actions), bare.step(actions)
+        np.testing.assert_array_equal(with_target[0], without[0])
+        np.testing.assert_array_equal(with_target[1], without[1])
+        assert [info.keys() for info in with_target[3]] == [info.keys() for info in without[3]]
+
+
+def test_only_a_training_is_granted_the_target(tmp_path, monkeypatch):
+    path = train(class_recipe(), DATA, seed=0, folder=tmp_path, track=None)
+
+    def refused(*_: Any) -> None:
+        raise AssertionError("an evaluation asked for the target")
+
+    monkeypatch.setattr(LabVecEnv, "take_lessons", refused)
+    monkeypatch.setattr(LabVecEnv, "_class_probabilities", refused)
+    episodes(LearnedAgent.load(path, DATA), DATA, range(10_000, 10_004))
+
+
+@pytest.mark.parametrize("algorithm", ["A2C", "MaskablePPO", "PPO", "TRPO"])
+def test_the_class_head_learns_from_its_target(algorithm, tmp_path, monkeypatch):
+    taught = []
+    teach = ClassLessons._teach
+    monkeypatch.setattr(ClassLessons, "_teach", lambda self: taught.append(teach(self)) or taught[-1])
+    recipe = class_recipe(algorithm, n_timesteps=32 * 64, n_envs=32, class_target="posterior")
+    train(recipe, DATA, seed=0, folder=tmp_path, track=None)
+    assert len(taught) >= 3
+    assert taught[-1] < taught[0]
+
+
+def test_a_loaded_class_head_acts_as_the_trained_one(tmp_path, monkeypatch):
+    models = []
+    learn = ALGORITHMS["PPO"].learn
+    monkeypatch.setattr(
+        ALGORITHMS["PPO"], "learn", lambda self, *a, **k: models.append(self) or learn(self, *a, **k)
+    )
+    path = train(class_recipe(), DATA, seed=1, folder=tmp_path, track=None)
+    observations = np.random.default_rng(0).random((64, *models[0].observation_space.shape), np.float32)
+    wanted, _ = models[0].predict(observations, deterministic=True)
+    agent = LearnedAgent.load(path, DATA)
+    np.testing.assert_array_equal(agent.act(observations, np.ones((64, len(NAMED)), np.int8)), wanted)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"class_target": "truth"}, {"policy_kwargs": CLASS_HEAD}], ids=["no head", "no target"]
+)
+def test_a_class_head_and_its_target_come_together(changes):
+    with pytest.raises(ParamError, match=r"^x\.class_target: got .*; allowed: .*class_width"):
+        recipe_of(**changes)
+
+
+def test_a_class_head_is_refused_where_findings_name_no_class(tmp_path):
+    with pytest.raises(ParamError, match=r"^class_width: .* publication\.names_class is true"):
+        train(class_recipe(), PARAMS, seed=0, folder=tmp_path, track=None)
 
 
 # -- training ------------------------------------------------------------------------------------

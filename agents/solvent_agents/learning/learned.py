@@ -25,6 +25,7 @@ from solvent.files import write_json
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
 from solvent_agents.agent import Actions, Observations
+from solvent_agents.learning.class_target import ClassLessons
 from solvent_agents.learning.policy_file import load_policy, save_policy
 from solvent_agents.learning.recipe import ALGORITHMS, Recipe
 from solvent_agents.learning.sb3 import LabVecEnv
@@ -122,7 +123,8 @@ def train(
     if get_device(arguments["device"]).type != arguments["device"].partition(":")[0]:
         raise ParamError("device", f"got {arguments['device']!r}, which this machine lacks; allowed: cpu")
     policy, arguments["policy_kwargs"] = recipe.network(params)
-    envs = LabVecEnv(params, recipe.n_envs, recipe, gamma=arguments.get("gamma", 0.99))
+    gamma = arguments.get("gamma", 0.99)
+    envs = LabVecEnv(params, recipe.n_envs, recipe, gamma=gamma, class_target=recipe.class_target)
     logs = str(folder / "tensorboard") if track == "tensorboard" else None
     algorithm: Any = ALGORITHMS[recipe.algorithm]
     try:
@@ -143,8 +145,9 @@ def train(
 
         model.set_logger(wandb_logger(folder, seed, recipe))
     reporter = _Reporter(recipe, params, report, on_validation, should_stop)
+    callbacks = [reporter, *([ClassLessons(envs)] if recipe.class_target else [])]
     try:
-        model.learn(recipe.n_timesteps, callback=reporter, tb_log_name="run")
+        model.learn(recipe.n_timesteps, callback=callbacks, tb_log_name="run")
     finally:
         model.logger.close()
     report(model)

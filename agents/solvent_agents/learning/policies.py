@@ -8,6 +8,10 @@ and the mean and maximum over all compounds) and returns the logits of that comp
 Some verbs have 64 variants and others one. A network of zeros would hardly ever rest, calibrate or reflect. So training
 starts where every verb is as probable as any other, and the entropy bonus pulls there: it is the negative divergence
 from that prior, ``-KL(policy | prior)``, instead of the entropy.
+
+Where a finding names its class, a class head may learn beside the policy what the data say of each compound
+(``class_target``). Actor and critic read its belief, and the probability of a finding factorises: that ``m`` is
+published at ``q`` is the policy's choice, as which class the class head's.
 """
 
 from __future__ import annotations
@@ -62,6 +66,22 @@ class _Tower(nn.Module):
         return _layer(first, self.mix, context), torch.relu(context)
 
 
+SHARPNESS = 3.0
+"""The power of the belief from which training draws a finding's class. Drawn from the belief itself, it would be wrong
+more often than the most probable class, which a trained policy names, and the policy would learn to be too modest."""
+
+
+class ClassHead(nn.Module):
+    """A learnt belief: log-probabilities of each compound's classes, shape ``(M, n, G)``."""
+
+    def __init__(self, n_shared: int, n_own: int, width: int, n_classes: int) -> None:
+        super().__init__()
+        self.tower, self.head = _Tower(n_shared, n_own, width), nn.Linear(width, n_classes)
+
+    def forward(self, shared: Tensor, own: Tensor) -> Tensor:
+        return torch.log_softmax(self.head(self.tower(shared, own)[0]), dim=-1)
+
+
 class CompoundNetwork(nn.Module):
     """Logits of all actions and a latent for the value, from an observation of shape ``(n, n_fields)``."""
 
@@ -69,49 +89,83 @@ class CompoundNetwork(nn.Module):
     own_columns: Tensor
     places: Tensor
 
-    def __init__(self, params: LabParams, width: int, value_width: int) -> None:
+    def __init__(
+        self, params: LabParams, width: int, value_width: int, class_width: int | None = None
+    ) -> None:
         super().__init__()
         shared, own = compound_columns(params)
-        compounds = action_table(params)["compound"]
-        without, first = np.flatnonzero(compounds < 0), np.flatnonzero(compounds == 0)
+        actions = action_table(params)
+        without, first = (np.flatnonzero(actions["compound"] == m) for m in (-1, 0))
+        # With a class head, findings that differ in the class alone share a logit.
+        classes = params.assay.potency_classes if class_width else 1
+        named = actions["potency"][first] >= 0 if class_width else np.zeros(len(first), np.bool_)
         # Buffers, which move to the policy's device and stay out of its file.
         self.register_buffer("shared_columns", torch.tensor(shared), persistent=False)
         self.register_buffer("own_columns", torch.tensor(own).flatten(), persistent=False)
         # Where each action is among those without a compound, and those of the first, the second compound and so on.
-        written = [without, *(np.flatnonzero(compounds == m) for m in range(len(own)))]
+        blocks = [np.flatnonzero(actions["compound"] == m) for m in range(len(own))]
+        written = [without, *(np.concatenate([block[~named], block[named]]) for block in blocks)]
         places = torch.from_numpy(np.argsort(np.concatenate(written)))
         self.register_buffer("places", places, persistent=False)
-        self.actor = _Tower(len(shared), len(own[0]), width)
-        self.critic = _Tower(len(shared), len(own[0]), value_width)
-        self.without, self.each = nn.Linear(width, len(without)), nn.Linear(width, len(first))
-        self.latent_dim_pi = len(compounds)
+        self.n_own, self.n_unnamed = len(own[0]), int((~named).sum())
+        self.classes = ClassHead(len(shared), self.n_own, class_width, classes) if class_width else None
+        n_read = self.n_own + (classes + 1 if class_width else 0)
+        self.actor = _Tower(len(shared), n_read, width)
+        self.critic = _Tower(len(shared), n_read, value_width)
+        self.without = nn.Linear(width, len(without))
+        self.each = nn.Linear(width, self.n_unnamed + int(named.sum()) // classes)
+        self.latent_dim_pi = len(actions)
         self.latent_dim_vf = 2 * value_width
         prior = log_prior(params)
-        for head, actions in ((self.without, without), (self.each, first)):
+        findings = prior[first[named]].view(classes, -1).logsumexp(dim=0)
+        biases = prior[without], torch.cat([prior[first[~named]], findings])
+        for head, bias in zip((self.without, self.each), biases, strict=True):
             nn.init.orthogonal_(head.weight, 0.01)
-            head.bias.data = prior[actions]
+            head.bias.data = bias
 
     def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
-        shared, own = self._split(observation)
-        return self._logits(shared, own), self._latent(shared, own)
+        parts = self._read(observation)
+        return self._logits(*parts), self._latent(*parts)
 
     def forward_actor(self, observation: Tensor) -> Tensor:
-        return self._logits(*self._split(observation))
+        return self._logits(*self._read(observation))
 
     def forward_critic(self, observation: Tensor) -> Tensor:
-        return self._latent(*self._split(observation))
+        return self._latent(*self._read(observation))
+
+    def class_log_probs(self, observation: Tensor) -> Tensor:
+        """Return the class head's belief, log-probabilities of shape ``(M, n, G)``."""
+        assert self.classes is not None
+        belief: Tensor = self.classes(*self._split(observation))
+        return belief
 
     def _split(self, observation: Tensor) -> tuple[Tensor, Tensor]:
         """Return the columns of no compound, shape ``(n, n_shared)``, and the compounds' own, ``(M, n, n_own)``."""
         shared, own = (observation.index_select(1, each) for each in (self.shared_columns, self.own_columns))
-        return shared, own.view(len(own), -1, self.actor.own.in_features).transpose(0, 1)
+        return shared, own.view(len(own), -1, self.n_own).transpose(0, 1)
 
-    def _logits(self, shared: Tensor, own: Tensor) -> Tensor:
+    def _read(self, observation: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return what actor and critic read and, with a class head, log-probabilities of the class to be named."""
+        shared, own = self._split(observation)
+        if self.classes is None:
+            return shared, own, None
+        # The policy reads this belief; rewards must not bend it.
+        belief = self.classes(shared, own).detach()
+        probs = belief.exp()
+        entropy = -(probs * belief).sum(dim=-1, keepdim=True)
+        named = torch.log_softmax(SHARPNESS * belief, dim=-1)
+        return shared, torch.cat([own, probs, entropy], dim=-1), named
+
+    def _logits(self, shared: Tensor, own: Tensor, named: Tensor | None) -> Tensor:
         each, pooled = self.actor(shared, own)
-        blocks = self.without(pooled), self.each(each).transpose(0, 1).flatten(1)
+        logits = self.each(each)
+        if named is not None:
+            findings = logits[..., None, self.n_unnamed :] + named[..., None]
+            logits = torch.cat([logits[..., : self.n_unnamed], findings.flatten(2)], dim=-1)
+        blocks = self.without(pooled), logits.transpose(0, 1).flatten(1)
         return torch.cat(blocks, dim=1).index_select(1, self.places)
 
-    def _latent(self, shared: Tensor, own: Tensor) -> Tensor:
+    def _latent(self, shared: Tensor, own: Tensor, _named: Tensor | None) -> Tensor:
         each, pooled = self.critic(shared, own)
         return torch.cat([each.mean(dim=0), pooled], dim=1)
 
@@ -120,9 +174,15 @@ class _SharedMixin:
     """Replaces the two separate towers by ``CompoundNetwork``, whose logits are those of the action distribution."""
 
     def __init__(
-        self: Any, *args: Any, lab_params: LabParams, width: int = 64, value_width: int = 64, **kwargs: Any
+        self: Any,
+        *args: Any,
+        lab_params: LabParams,
+        width: int = 64,
+        value_width: int = 64,
+        class_width: int | None = None,
+        **kwargs: Any,
     ):
-        self.network_arguments = (lab_params, width, value_width)
+        self.network_arguments = (lab_params, width, value_width, class_width)
         super().__init__(*args, **{**kwargs, "ortho_init": False})  # the network initialises itself
 
     def _build_mlp_extractor(self: Any) -> None:
@@ -149,10 +209,20 @@ class _ByVerb:
         parts = actions["verb"], actions[["verb", "compound"]]
         kinds = [np.unique(part, return_inverse=True)[1] for part in parts]
         self.kinds = [torch.from_numpy(np.eye(kind.max() + 1, dtype=np.float32)[kind]) for kind in kinds]
+        # Findings that differ in the class alone are one choice: a belief that is sure costs no entropy.
+        self.choices = None
+        if params.publication.names_class:
+            kept = [str(row) for row in actions[["verb", "compound", "claim", "confidence"]]]
+            _, first, choice = np.unique(kept, return_index=True, return_inverse=True)
+            self.choices = torch.from_numpy(np.eye(len(first), dtype=np.float32)[choice])
+            self.log_prior = self.log_prior[first] + torch.from_numpy(np.bincount(choice)).log()
 
     def entropy(self) -> Tensor:
         """Return the entropy relative to the prior, nats, shape ``(n,)``: 0 where all verbs are equally probable."""
         probs, logs = self.distribution.probs, self.distribution.logits
+        if self.choices is not None:
+            probs = probs @ self.choices.to(logs.device)
+            logs = probs.clamp_min(torch.finfo(probs.dtype).tiny).log()
         return (probs * (self.log_prior.to(logs.device) - logs)).sum(dim=1)  # type: ignore[no-any-return]
 
     def mode(self) -> Tensor:

@@ -117,7 +117,7 @@ def _untrained(about: Description, params: LabParams) -> tuple[BasePolicy, str]:
     """Return the described network with random weights, and its algorithm."""
     if about.layout != (ours := _layout(params)):
         raise ParamError("layout", f"trained on other labs: got {about.layout}; allowed: {ours}")
-    network = {key: about.recipe.get(key) for key in ("algorithm", "policy", "policy_kwargs")}
+    network = {key: about.recipe.get(key) for key in ("algorithm", "policy", "policy_kwargs", "class_target")}
     recipe = Recipe.from_mapping({**network, "n_timesteps": 1}, path="recipe")
     cls, arguments = recipe.network(params)
     spaces = observation_space(params), Discrete(len(action_table(params)))

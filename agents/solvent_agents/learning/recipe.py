@@ -18,7 +18,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError, nearest
 from solvent_agents.learning.policies import MaskableSharedPolicy, SharedPolicy
-from solvent_agents.learning.sb3 import Rewards
+from solvent_agents.learning.sb3 import ClassTarget, Rewards
 
 # Not RecurrentPPO: an agent is a function of the observation, and has no memory to keep its state in.
 ALGORITHMS: dict[str, type[BaseAlgorithm]]
@@ -30,7 +30,7 @@ FALLING = ("learning_rate", "clip_range", "ent_coef")
 _Falling = Annotated[str, Field(pattern=r"^lin_[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?$")]
 _Width = Annotated[int, Field(ge=1, le=2048)]  # a stranger's policy file can't take all memory
 _SIZES: dict[str, Any] = {
-    "SharedPolicy": dict[Literal["width", "value_width"], _Width],
+    "SharedPolicy": dict[Literal["width", "value_width", "class_width"], _Width],
     "MlpPolicy": dict[Literal["net_arch"], Annotated[list[_Width], Field(max_length=8)]],
 }
 
@@ -45,6 +45,8 @@ class Recipe(Rewards):
     n_envs: int = Field(default=256, ge=1, le=2**20)  # labs stepped together
     policy: Literal["SharedPolicy", "MlpPolicy"] = "SharedPolicy"  # DQN and QRDQN have only the other
     policy_kwargs: dict[str, Any] = Field(default_factory=dict)
+    # What the class head of a SharedPolicy (``class_width``) learns from. It is granted in training alone.
+    class_target: ClassTarget | None = None
     shaping_weight: float | None = Field(default=0.7, ge=0.0, le=100.0)
 
     @staticmethod
@@ -62,11 +64,15 @@ class Recipe(Rewards):
             raise ParamError(f"{where}algorithm", f"got {algorithm!r:.60}; allowed: {', '.join(ALGORITHMS)}")
         checked = _recipe_of(algorithm, mlp=mapping.get("policy") == "MlpPolicy")
         try:
-            return checked(**{str(key): value for key, value in mapping.items()})
+            recipe = checked(**{str(key): value for key, value in mapping.items()})
         except ValidationError as error:
             key, problem = first_problem(error, checked)
             falling = ", or lin_<number> for a linear fall to 0" if key in FALLING else ""
             raise ParamError(f"{where}{key}", problem + falling) from None
+        if bool(recipe.class_target) != ("class_width" in recipe.policy_kwargs):
+            problem = "allowed: with policy_kwargs.class_width, and the reverse"
+            raise ParamError(f"{where}class_target", f"got {recipe.class_target!r}; {problem}")
+        return recipe
 
     def __reduce__(self) -> Any:
         # The class that checked the arguments has no name to be found by.
@@ -87,9 +93,15 @@ class Recipe(Rewards):
         return given
 
     def network(self, params: LabParams) -> tuple[Any, dict[str, Any]]:
-        """Return the class of the policy, and its ``policy_kwargs`` for labs with ``params``."""
+        """Return the class of the policy, and its ``policy_kwargs`` for labs with ``params``.
+
+        Raises:
+            ParamError: a class head for labs whose findings don't name their class.
+        """
         if self.policy == "MlpPolicy":
             return ALGORITHMS[self.algorithm].policy_aliases["MlpPolicy"], dict(self.policy_kwargs)
+        if "class_width" in self.policy_kwargs and not params.publication.names_class:
+            raise ParamError("class_width", "allowed: where publication.names_class is true")
         shared = MaskableSharedPolicy if self.algorithm == "MaskablePPO" else SharedPolicy
         return shared, {**self.policy_kwargs, "lab_params": params}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from solvent.lab.columns import episode_columns, join_columns
 from solvent.lab.verbs import CALIBRATIONS, Verb
 from solvent.lab.wrappers import ExpectedScoreVectorReward, PotentialVectorShaping
 from solvent_agents.learning import WHILE_BLOCKED
+
+ClassTarget = Literal["truth", "posterior"]
+"""What a class head learns: each compound's hidden class, or the exact posterior of it."""
 
 # Actions that cost a place in the heartbeat and nothing else.
 IDLE = (Event.REFUSED, Event.NOT_EXECUTED, Event.DEFERRED)
@@ -41,17 +44,27 @@ class Rewards(BaseModel):
 class LabVecEnv(VecEnv):
     """``n_envs`` labs as a Stable-Baselines3 ``VecEnv``; ``gamma`` is the learner's discount, for the shaping.
 
+    With ``class_target`` it keeps what a class head learns from, for ``take_lessons``.
+
     It renders as the vectors of ``make_vec_env`` do, without being asked for: ``VecVideoRecorder`` films it.
     """
 
     def __init__(
-        self, params: LabParams, n_envs: int, rewards: Rewards | None = None, *, gamma: float = 1.0
+        self,
+        params: LabParams,
+        n_envs: int,
+        rewards: Rewards | None = None,
+        *,
+        gamma: float = 1.0,
+        class_target: ClassTarget | None = None,
     ) -> None:
         self.labs = LabVectorEnv(
             n_envs, params, autoreset_mode="SameStep", render_mode="rgb_array", copy=False
         )
         self.rewards = rewards or Rewards()
         self.finished: list[dict[str, Any]] = []
+        self.class_target = class_target
+        self._lessons: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
         verbs = self.labs.actions["verb"]
         kinds = (verbs >= 0, np.isin(verbs, CALIBRATIONS), verbs == Verb.REST)  # as in WHILE_BLOCKED
         self._kinds = np.stack(kinds, axis=1)
@@ -85,6 +98,8 @@ class LabVecEnv(VecEnv):
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """Run the actions. A lab that ended shows its next episode; its last observation is in ``infos``."""
         batch = self.labs.batch
+        if self.class_target is not None:
+            self._lessons.append((batch.observations.copy(), self._class_probabilities()))
         over = np.flatnonzero(batch.labs["debt"] > self.labs.params.debt.threshold)
         self.while_blocked[over] += self._kinds[self._actions[over]]
         observations, rewards, terminated, truncated, _ = self._envs.step(self._actions)
@@ -128,6 +143,21 @@ class LabVecEnv(VecEnv):
             return None
         chunks, self.finished = self.finished, []
         return join_columns(chunks)
+
+    def take_lessons(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the observations acted on since the last call, and the ``class_target`` of each, ``(n, M, G)``.
+
+        The target is the probability of each compound's classes. No observation, reward or info has it.
+        """
+        observations, targets = zip(*self._lessons, strict=True)
+        self._lessons = []
+        return np.concatenate(observations), np.concatenate(targets)
+
+    def _class_probabilities(self) -> NDArray[np.float32]:
+        labs = self.labs.batch.labs
+        if self.class_target == "posterior":
+            return np.array(labs["marginal"], np.float32)
+        return np.eye(self.labs.params.assay.potency_classes, dtype=np.float32)[labs["potency"]]
 
     def close(self) -> None:
         self._envs.close()
