@@ -157,7 +157,8 @@ class LabVecEnv(VecEnv):
         labs = self.labs.batch.labs
         if self.class_target == "posterior":
             return np.array(labs["marginal"], np.float32)
-        return np.eye(self.labs.params.assay.potency_classes, dtype=np.float32)[labs["potency"]]
+        true: NDArray[np.bool_] = labs["potency"][..., None] == np.arange(labs["marginal"].shape[-1])
+        return true.astype(np.float32)
 
     def close(self) -> None:
         self._envs.close()
