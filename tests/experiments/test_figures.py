@@ -31,6 +31,7 @@ LEFT_OUT = {
     "smoke_gate": {"learning_curve", "refusal_curve", "energy_curve", "words"},
     "smoke_frontier": {"learning_curve", "refusal_curve", "energy_curve", "verdicts", "words"},
     "smoke_lab": {"learning_curve", "refusal_curve"},
+    "smoke_data": {"energy_curve", "verdicts", "words"},
 }
 
 
