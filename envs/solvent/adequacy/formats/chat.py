@@ -46,10 +46,8 @@ def turns(document: Document, session: Session) -> None:
 
 def read(document: Document, session: Session, read_block: Block) -> None:
     """Read the conversations of a document whose blocks ``read_block`` knows."""
-    for conversation in document.conversations:
-        session.enter(conversation.name)
-        for message in session.each(conversation.messages):
-            read_message(session, message, read_block)
+    for message in session.each_of(document.conversations):
+        read_message(session, message, read_block)
 
 
 def read_message(session: Session, message: dict[str, Any], read_block: Block) -> None:

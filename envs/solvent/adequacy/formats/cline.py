@@ -43,16 +43,14 @@ def sniff(document: Document) -> bool:
 
 
 def turns(document: Document, session: Session) -> None:
-    for conversation in document.conversations:
-        session.enter(conversation.name)
-        for message in session.each(conversation.messages):
-            role = chat.ROLES.get(str(message.get("role")))
-            if role == "user":
-                _read_user(session, message)
-            elif role == "assistant":
-                _read_assistant(session, text_in(message))
-            else:
-                chat.read_message(session, message, chat.block)
+    for message in session.each_of(document.conversations):
+        role = chat.ROLES.get(str(message.get("role")))
+        if role == "user":
+            _read_user(session, message)
+        elif role == "assistant":
+            _read_assistant(session, text_in(message))
+        else:
+            chat.read_message(session, message, chat.block)
 
 
 def _read_assistant(session: Session, text: str) -> None:

@@ -65,10 +65,7 @@ def _name(value: Any) -> str:
 def _messages(value: Any) -> list[Any] | None:
     """Return the messages in a list or an object, in order; None if it isn't a conversation."""
     if isinstance(value, list):
-        messages = []
-        for element in value:
-            messages += _messages(element) or [] if isinstance(element, list) else [_unwrapped(element)]
-        return messages
+        return _elements(value)
     if not isinstance(value, dict) or "role" in value or isinstance(value.get("content"), str):
         return None
     own: list[Any] = next((value[key] for key in _LISTS if list_of(value.get(key))), [])
@@ -80,6 +77,12 @@ def _messages(value: Any) -> list[Any] | None:
     if messages and "role" in table_of(value.get("message")):
         messages.append(value["message"])
     return messages or None
+
+
+def _elements(values: list[Any]) -> list[Any]:
+    """Return the messages in a list, those of lists in it at their place."""
+    nested = [_elements(value) if isinstance(value, list) else [_unwrapped(value)] for value in values]
+    return [message for messages in nested for message in messages]
 
 
 def _request(key: str, value: Any) -> list[Any]:

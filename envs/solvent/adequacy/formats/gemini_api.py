@@ -23,10 +23,8 @@ def sniff(document: Document) -> bool:
 
 
 def turns(document: Document, session: Session) -> None:
-    for conversation in document.conversations:
-        session.enter(conversation.name)
-        for message in session.each(conversation.messages):
-            read_content(session, message)
+    for message in session.each_of(document.conversations):
+        read_content(session, message)
 
 
 def read_content(session: Session, content: dict[str, Any], *, piece: bool = False) -> None:

@@ -21,11 +21,9 @@ def sniff(document: Document) -> bool:
 
 
 def turns(document: Document, session: Session) -> None:
-    for conversation in document.conversations:
-        session.enter(conversation.name)
-        for message in session.each(conversation.messages):
-            if "working_dir" not in message:
-                chat.read_message(session, message, _block)
+    for message in session.each_of(document.conversations):
+        if "working_dir" not in message:
+            chat.read_message(session, message, _block)
 
 
 def _block(session: Session, block: dict[str, Any]) -> None:

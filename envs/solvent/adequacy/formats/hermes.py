@@ -16,11 +16,9 @@ def sniff(document: Document) -> bool:
 
 
 def turns(document: Document, session: Session) -> None:
-    for conversation in document.conversations:
-        session.enter(conversation.name)
-        for message in session.each(conversation.messages):
-            if not _is_header(message):
-                chat.read_message(session, message, chat.block)
+    for message in session.each_of(document.conversations):
+        if not _is_header(message):
+            chat.read_message(session, message, chat.block)
 
 
 def _is_header(value: dict[str, Any]) -> bool:

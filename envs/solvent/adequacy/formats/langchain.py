@@ -25,10 +25,8 @@ def sniff(document: Document) -> bool:
 
 
 def turns(document: Document, session: Session) -> None:
-    for conversation in document.conversations:
-        session.enter(conversation.name)
-        for message in session.each(conversation.messages):
-            _read_message(session, message)
+    for message in session.each_of(document.conversations):
+        _read_message(session, message)
 
 
 def _fields(message: dict[str, Any]) -> dict[str, Any]:

@@ -36,10 +36,8 @@ def is_rollout(document: Document) -> bool:
 
 
 def turns(document: Document, session: Session) -> None:
-    for conversation in document.conversations:
-        session.enter(conversation.name)
-        for item in session.each(conversation.messages):
-            read_item(session, item)
+    for item in session.each_of(document.conversations):
+        read_item(session, item)
 
 
 def _is_call(item: dict[str, Any]) -> bool:

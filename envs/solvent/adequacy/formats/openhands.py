@@ -85,10 +85,13 @@ def _read_old(session: Session, event: dict[str, Any]) -> None:
         arguments = table_of(fields.get("arguments")) or given
         session.call(event.get("id"), text_of(fields.get("name")) or name, arguments)
     else:
-        metadata = table_of(fields.get("metadata"))
-        failed = True if name in _ERRORS or event.get("success") is False else None
-        code = metadata.get("exit_code", fields.get("exit_code"))
-        session.result(event.get("cause"), event.get("content"), failed, code=code, name=name)
+        _read_old_result(session, event, name, fields)
+
+
+def _read_old_result(session: Session, event: dict[str, Any], name: str, fields: dict[str, Any]) -> None:
+    failed = True if name in _ERRORS or event.get("success") is False else None
+    code = table_of(fields.get("metadata")).get("exit_code", fields.get("exit_code"))
+    session.result(event.get("cause"), event.get("content"), failed, code=code, name=name)
 
 
 # -- since version 1

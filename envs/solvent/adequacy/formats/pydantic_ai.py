@@ -19,13 +19,11 @@ def sniff(document: Document) -> bool:
 
 
 def turns(document: Document, session: Session) -> None:
-    for conversation in document.conversations:
-        session.enter(conversation.name)
-        for message in session.each(conversation.messages):
-            if not _is_message(message):
-                session.unread_line(message.get("kind", message.get("type")), message)
-            for part in map(table_of, list_of(message.get("parts"))):
-                _read_part(session, part)
+    for message in session.each_of(document.conversations):
+        if not _is_message(message):
+            session.unread_line(message.get("kind", message.get("type")), message)
+        for part in map(table_of, list_of(message.get("parts"))):
+            _read_part(session, part)
 
 
 def _is_message(message: dict[str, Any]) -> bool:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from solvent.adequacy.calls import Call
+from solvent.adequacy.formats.conversations import Conversation
 from solvent.adequacy.formats.texts import arguments_of, cut, result_of, text_of
 from solvent.adequacy.formats.turns import History, Reading, Turn
 from solvent.adequacy.formats.user_words import FEEDBACK, is_program_text, own_words
@@ -162,6 +163,12 @@ class Session:
                 self.unread("lines not read because they are not JSON", value)
             else:
                 self.unread("lines not read because they are not JSON objects")
+
+    def each_of(self, conversations: Iterable[Conversation]) -> Iterator[dict[str, Any]]:
+        """Yield the messages of conversations, each in a session of its own."""
+        for conversation in conversations:
+            self.enter(conversation.name)
+            yield from self.each(conversation.messages)
 
     def enter(self, name: object = "", child: object = "") -> None:
         """Turn to the main agent of a session, or to a child run of it."""
