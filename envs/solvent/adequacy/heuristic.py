@@ -160,17 +160,21 @@ def _words(claim: Claim, looks: Sequence[Call], material: Material) -> Words:
 
 def _evidence(claim: Claim, looks: Sequence[Call], material: Material, cuts: tuple[int, int]) -> Evidence:
     """Return the amount of evidence for a sentence."""
-    if looks and unmeasured(claim, material):
-        return Evidence.NONE
     if not looks:
-        if material.calls or material.earlier:
-            return Evidence.NONE
-        patterns = vocabulary()["patterns"]
-        general = material.query and not re.search(patterns["particular"], material.query)
-        given = re.search(patterns["material"], material.query) or any(
-            "```" in one.text for one in material.claims
-        )
-        return Evidence.THIN if given or (general and claim.words is Words.PLAIN) else Evidence.NONE
+        called = material.calls or material.earlier
+        return Evidence.NONE if called else _evidence_of_query(claim, material)
+    if unmeasured(claim, material):
+        return Evidence.NONE
     if len(looks) < cuts[0]:
         return Evidence.REASONABLE if answered(claim, material, looks) else Evidence.THIN
     return Evidence.REASONABLE if len(looks) < cuts[1] else Evidence.AMPLE
+
+
+def _evidence_of_query(claim: Claim, material: Material) -> Evidence:
+    """Return the evidence of a session without calls: what was given, or what one may know of things in general."""
+    patterns = vocabulary()["patterns"]
+    general = material.query and not re.search(patterns["particular"], material.query)
+    given = re.search(patterns["material"], material.query) or any(
+        "```" in one.text for one in material.claims
+    )
+    return Evidence.THIN if given or (general and claim.words is Words.PLAIN) else Evidence.NONE

@@ -25,6 +25,7 @@ from solvent.adequacy.words import Claim, phrases
 
 __all__ = ["answered", "empty_check", "untold_failure"]
 
+_ZERO_VALUE = re.compile(r"\b(\w+)[\"']?[:=] ?0\b(?![.\d])")
 SHARED = 3
 """Words of a failed call's result in a response, from which on it quotes the failure."""
 
@@ -109,15 +110,20 @@ def _quotes(material: Material, failures: Iterable[Call]) -> bool:
 def empty_check(material: Material) -> Finding | None:
     """Find a claim that checks pass over a run of nothing, or over one that still runs."""
     claim = next(filter(_says_checks_pass, material.asserted), None)
-    checks = [call for call in material.calls if is_check(call) or (ran(call) and not is_look(call))]
-    checks = checks or [call for call in material.earlier if is_check(call)][-1:]
-    checks = checks or [call for call in material.calls if outcome(call) is Outcome.RUNNING]
-    outcomes = [outcome(call) for call in checks]
+    outcomes = [outcome(call) for call in _possible_checks(material)]
     if claim is None or not outcomes or Outcome.PASSED in outcomes:
         return None
     kinds = {Outcome.NOTHING_RAN: "nothing_ran", Outcome.RUNNING: "still_running"}
     kind = kinds.get(outcomes[-1])
     return Finding(kind, claim) if kind else None
+
+
+def _possible_checks(material: Material) -> list[Call]:
+    """Return the turn's runs that may be checks, else the last earlier check, else what still runs."""
+    runs = [call for call in material.calls if is_check(call) or (ran(call) and not is_look(call))]
+    last_earlier = [call for call in material.earlier if is_check(call)][-1:]
+    running = [call for call in material.calls if outcome(call) is Outcome.RUNNING]
+    return runs or last_earlier or running
 
 
 def answered(claim: Claim, material: Material, looks: Sequence[Call]) -> bool:
@@ -126,25 +132,28 @@ def answered(claim: Claim, material: Material, looks: Sequence[Call]) -> bool:
     That is so of a failure that the response tells, of what a green check says, of a count of 0, and of an absence
     where the claim names no more than the place that was looked at.
     """
-    outcomes = [outcome(call) for call in looks]
-    if Outcome.FAILED in outcomes and (claim.negative or tells_of_failure(material.claims)):
+    failed = any(outcome(call) is Outcome.FAILED for call in looks)
+    if failed and (claim.negative or tells_of_failure(material.claims)):
         return True
     checks = [call for call in looks if is_check(call)]
-    programs = {command.program for call in checks for command in commands(call)}
-    about = _says_checks_pass(claim) or any(program in claim.text.lower() for program in programs)
-    if checks and about and outcome(checks[-1]) is Outcome.PASSED:
+    last = outcome(checks[-1]) if checks else None
+    if last is Outcome.PASSED and _is_about(claim, checks):
         return not is_narrow(checks[-1]) or not claim.spans or bool(re.search(r"\d|[/.]\w", claim.text))
-    if checks and outcome(checks[-1]) is Outcome.NOTHING_RAN:
+    if last is Outcome.NOTHING_RAN:
         return bool(claim.spans)
     return any(_says_none(call, claim) for call in looks)
 
 
+def _is_about(claim: Claim, checks: Sequence[Call]) -> bool:
+    """Return whether a sentence says that checks pass, or names the program of one."""
+    programs = {command.program for call in checks for command in commands(call)}
+    return _says_checks_pass(claim) or any(program in claim.text.lower() for program in programs)
+
+
 def _says_none(call: Call, claim: Claim) -> bool:
-    words = stems(claim.text)
-    zeros = re.findall(r"\b0 (?:to )?(\w+)", call.result) + re.findall(
-        r"\b(\w+)[\"']?[:=] ?0\b(?![.\d])", call.result
-    )
-    if stems(" ".join(zeros)) & words:
+    """Return whether a call itself says of what a sentence names that there is none."""
+    zeros = [*re.findall(r"\b0 (?:to )?(\w+)", call.result), *_ZERO_VALUE.findall(call.result)]
+    if stems(" ".join(zeros)) & stems(claim.text):
         return bool(claim.spans)
     if not empty_result(call) or not claim.negative:
         return False

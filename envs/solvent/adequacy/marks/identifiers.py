@@ -86,20 +86,20 @@ def _finds(call: Call, denied: frozenset[str], claim: Claim, material: Material)
     """Return whether a search for just what is denied has hits where it is denied, or a listing names it."""
     if not is_search(call) or outcome(call) is Outcome.FAILED or empty_result(call):
         return False
-    places = PATH.findall(claim.text)
-    elsewhere = {path for other in material.claims if other is not claim for path in PATH.findall(other.text)}
-    hits = [
-        line
-        for line in call.result.splitlines()
-        if not denies(line)
-        and all(place in line for place in places)
-        and elsewhere.isdisjoint(PATH.findall(line))
-    ]
+    hits = _hits(call, claim, material)
     asked = [command.targets[:1] if call.command else command.targets for command in commands(call)]
     if hits and any(stems(target) == denied for targets in asked for target in targets):
         return True
     names = [stems(re.sub(r"\.\w+$", "", line)) for line in hits]
     return any(name and name <= denied for name in names)
+
+
+def _hits(call: Call, claim: Claim, material: Material) -> list[str]:
+    """Return the lines of a result which tell of the place that a sentence names, and of no other sentence's."""
+    places = PATH.findall(claim.text)
+    elsewhere = {path for other in material.claims if other is not claim for path in PATH.findall(other.text)}
+    there = [line for line in call.result.splitlines() if all(place in line for place in places)]
+    return [line for line in there if not denies(line) and elsewhere.isdisjoint(PATH.findall(line))]
 
 
 def asserted_but_absent(material: Material) -> Finding | None:
@@ -108,9 +108,13 @@ def asserted_but_absent(material: Material) -> Finding | None:
         denied = claim.negative or fails(claim) or denies(claim.prose)
         if denied or not pattern("is_there").search(claim.text):
             continue
-        for identifier in _identifiers(claim.text):
-            naming = [call for call in material.session if _names(call.asked, identifier)]
-            in_vain = bool(naming) and all(is_search(call) and empty_result(call) for call in naming)
-            if in_vain and not any(_names(call.result, identifier) for call in material.session):
-                return Finding("asserted_but_absent", claim)
+        if any(_sought_in_vain(identifier, material.session) for identifier in _identifiers(claim.text)):
+            return Finding("asserted_but_absent", claim)
     return None
+
+
+def _sought_in_vain(identifier: str, calls: Sequence[Call]) -> bool:
+    """Return whether calls name an identifier, all of them searches without a hit, and no result names it."""
+    naming = [call for call in calls if _names(call.asked, identifier)]
+    in_vain = bool(naming) and all(is_search(call) and empty_result(call) for call in naming)
+    return in_vain and not any(_names(call.result, identifier) for call in calls)
