@@ -165,7 +165,7 @@ class Session:
                 self.unread("lines not read because they are not JSON objects")
 
     def each_of(self, conversations: Iterable[Conversation]) -> Iterator[dict[str, Any]]:
-        """Yield the messages of conversations, each in a session of its own."""
+        """Yield the messages of conversations, each of which is a session."""
         for conversation in conversations:
             self.enter(conversation.name)
             yield from self.each(conversation.messages)
