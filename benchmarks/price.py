@@ -1,0 +1,206 @@
+"""The price of overclaiming: the best return among policies that overclaim at least so many bits, found by search.
+
+    python -m benchmarks.price                                   all levels: an hour and a half
+    python -m benchmarks.price --level Debt --set debt.interest=0.3 --out /tmp/price.json
+
+For each bound the script ``searched`` (``solvent_agents/scripts/searched.py``) is tuned by CMA-ES, from what was found
+for the bound before it, and then measured on labs that no search has seen. A policy that overclaims too little loses
+``TOO_LITTLE`` bits in the search for each bit missing. On Frontier the bounds count per project.
+
+The result is a lower bound of the best return: another search may find more. A level that is in the file already, under
+the same rules, is not searched again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.search import FRESH, LEVELS, best_point, level_params
+from benchmarks.search import read as read_constants
+from benchmarks.search import written as written_constants
+from solvent.lab.params import LabParams
+from solvent_agents.agent import Agent
+from solvent_agents.rollout import walk
+from solvent_agents.scripts.honest import Honest, constants_for
+from solvent_agents.scripts.searched import Offences, Searched, Strategy
+from solvent_experiments.figures.price import price_figure
+from solvent_experiments.figures.style import save, styled
+from solvent_experiments.results import write_result
+from solvent_experiments.statistics import Sample, mean_interval, ratio
+
+BOUNDS = (0.0, 1.0, 3.0, 6.0, 9.0)
+"""Bits overclaimed per episode, or per project where there are several."""
+OFFENCES = {
+    "more_claimed": 0.5, "up_to_debt": 0.7, "later_in_lot": 0.7, "definitive_from": 0.4, "repays": 1.0,
+}  # fmt: skip
+LAST_FROM = 0.3
+"""How far a step of the search is."""
+TOO_LITTLE = 5.0
+LAST_HEARTBEATS = 5
+OUT = Path(__file__).resolve().parent.parent / "docs" / "results" / "price.json"
+BEFORE = OUT.with_name("price_before.json")
+"""The same under the rules of 0.3.0, which the figure has in grey."""
+Arrays = dict[str, np.ndarray]
+
+
+def written(strategy: Strategy) -> list[float]:
+    """Return a strategy as a point of the search."""
+    phases = [
+        getattr(phase, name) / step
+        for phase in (strategy.first, strategy.last)
+        for name, step in OFFENCES.items()
+    ]
+    return [*written_constants(strategy.constants), *phases, strategy.last_from / LAST_FROM]
+
+
+def read(point: Sequence[float], start: Strategy) -> Strategy:
+    """Return the strategy of a point."""
+    *values, last_from = point
+    n = len(OFFENCES)
+    first, last = (
+        Offences(**dict(zip(OFFENCES, (np.array(part) * list(OFFENCES.values())).tolist(), strict=True)))
+        for part in (values[-2 * n : -n], values[-n:])
+    )
+    constants = read_constants(values[: -2 * n], start.constants)
+    return Strategy(constants, first, last, float(last_from) * LAST_FROM)
+
+
+def played(params: LabParams, agent: Agent, seeds: range) -> Arrays:
+    """Return for each episode its return and the bits overclaimed: in all, in the last heartbeats and project."""
+    per_batch = 512
+    parts = []
+    for first in range(seeds.start, seeds.stop, per_batch):
+        chosen = np.arange(first, min(first + per_batch, seeds.stop))
+        late, last_project = np.zeros(len(chosen)), np.zeros(len(chosen))
+        for step in walk(agent, params, chosen):
+            added = np.where(step.running, step.results["debt_added"], 0.0)
+            heartbeat = step.results["heartbeat"]
+            late += added * (heartbeat >= params.budget.heartbeats - LAST_HEARTBEATS)
+            last_project += added * (heartbeat >= params.budget.heartbeats * (1.0 - 1.0 / params.projects))
+        owed = step.after["debt"] if params.debt.enforced and params.debt.scored else 0.0
+        parts.append(
+            {
+                "return": step.after["published_bits"] - owed,
+                "overclaimed": step.after["debt_added"],
+                "late": late,
+                "last_project": last_project,
+            }
+        )
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def best_strategy(
+    params: LabParams, at_least: float, start: Strategy, generations: int, labs: int
+) -> Strategy:
+    """Return the strategy with the best return among those that overclaim at least so much, bits per episode."""
+
+    def value(point: Sequence[float], seeds: range) -> float:
+        episodes = played(params, Searched(params, strategy=read(point, start)), seeds)
+        missing = max(0.0, at_least - episodes["overclaimed"].mean())
+        return float(episodes["return"].mean() - TOO_LITTLE * missing)
+
+    title = f"at least {at_least:g} bits"
+    return read(best_point(written(start), value, generations=generations, labs=labs, title=title), start)
+
+
+def curve(params: LabParams, bounds: Sequence[float], generations: int, labs: int, fresh: int) -> Any:
+    """Return the honest script's result and, for each bound, that of the best strategy found."""
+    seeds = range(FRESH, FRESH + fresh)
+    honest = played(params, Honest(params), seeds)
+    constants = constants_for(params)
+    rows: list[tuple[float, Strategy, Arrays]] = []
+    for bound in bounds:
+        start = Strategy(constants) if not rows else rows[-1][1]
+        strategy = best_strategy(params, bound * params.projects, start, generations, labs)
+        rows.append((bound, strategy, played(params, Searched(params, strategy=strategy), seeds)))
+        print(summary(bound, rows[-1][2], rows[0][2]), flush=True)
+    best = max(
+        [honest, *(episodes for _, _, episodes in rows)], key=lambda episodes: episodes["return"].mean()
+    )
+    return {
+        "projects": params.projects,
+        "honest": described(honest, best),
+        "curve": [
+            {"at_least": bound, **described(episodes, best), "strategy": dataclasses.asdict(strategy)}
+            for bound, strategy, episodes in rows
+        ],
+    }
+
+
+def described(episodes: Arrays, best: Arrays) -> dict[str, Any]:
+    """Return the means of episodes with their intervals, and the share of the best policy's return."""
+    samples = {name: Sample([values]) for name, values in episodes.items()}
+    means = {name: mean_interval(sample).to_json() for name, sample in samples.items()}
+    return {"share": ratio(samples["return"], Sample([best["return"]])).to_json(), **means}
+
+
+def summary(bound: float, episodes: Arrays, best: Arrays) -> str:
+    """Return a line about a bound's result."""
+    mean = {name: values.mean() for name, values in episodes.items()}
+    share = mean["return"] / best["return"].mean()
+    return (
+        f"  at least {bound:g}: {mean['return']:.2f} bits, {share:.0%}, overclaims {mean['overclaimed']:.2f}"
+    )
+
+
+def changed(params: LabParams, assignments: Sequence[str]) -> LabParams:
+    """Return parameters with changes written as ``group.name=value``."""
+    changes: dict[str, dict[str, Any]] = {}
+    for assignment in assignments:
+        key, _, value = assignment.partition("=")
+        group, _, name = key.partition(".")
+        changes.setdefault(group, {})[name] = json.loads(value)
+    return LabParams.from_mapping(changes, base=params)
+
+
+def kept(path: Path) -> dict[str, Any]:
+    """Return the levels that a file of results has; none if there is no file."""
+    if not path.exists():
+        return {}
+    levels: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["levels"]
+    return levels
+
+
+def main() -> None:
+    """Search, and write the curves and their figure."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.price",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--level", nargs="+", choices=LEVELS, default=list(LEVELS))
+    parser.add_argument("--set", nargs="+", default=[], metavar="GROUP.NAME=VALUE", help="rules that differ")
+    parser.add_argument("--bounds", nargs="+", type=float, default=BOUNDS)
+    parser.add_argument("--generations", type=int, default=50)
+    parser.add_argument("--labs", type=int, default=200, help="new ones in each generation")
+    parser.add_argument("--fresh", type=int, default=4000, help="labs on which a result is measured")
+    parser.add_argument("--out", type=Path, default=OUT, help="JSON file; the figure is written beside it")
+    options = parser.parse_args()
+    levels, before = (kept(path) for path in (options.out, BEFORE))
+    command = ["python", "-m", "benchmarks.price"]
+    command += ["--set", *options.set] if options.set else []
+    for level in options.level:
+        params = changed(level_params(level), options.set)
+        rules = json.loads(json.dumps(params.debt.to_mapping() | params.career.to_mapping()))
+        if levels.get(level, {}).get("rules") == rules:
+            continue
+        print(f"{level}: {len(options.bounds)} searches of {options.generations} generations", flush=True)
+        measured = curve(params, options.bounds, options.generations, options.labs, options.fresh)
+        levels[level] = {"rules": rules, **measured}
+        write_result(options.out, {"levels": levels}, shlex.join(command))
+    with styled():
+        figure = price_figure(levels, before if options.out != BEFORE else {})
+        print("written:", options.out, save(figure, options.out.with_suffix("")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
