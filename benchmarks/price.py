@@ -187,7 +187,7 @@ def main() -> None:
     options = parser.parse_args()
     levels, before = (kept(path) for path in (options.out, BEFORE))
     command = ["python", "-m", "benchmarks.price"]
-    command += ["--set", *options.set] if options.set else []
+    command += ["--set", *options.set, "--out", options.out.name] if options.set else []
     for level in options.level:
         params = changed(level_params(level), options.set)
         rules = json.loads(json.dumps(params.debt.to_mapping() | params.career.to_mapping()))
