@@ -25,7 +25,7 @@ def test_by_default_the_rules_are_exactly_the_documents():
 
 
 def test_a_calibration_repays_by_its_wells_and_never_more_than_is_owed():
-    assert in_debt(2.5).repay_by_calibration(8) == pytest.approx(0.36)
+    assert in_debt(2.5).repay_by_calibration(8) == pytest.approx(0.24)
     assert in_debt(0.125).repay_by_calibration(12) == 0.125
 
 

@@ -159,7 +159,7 @@ def test_end_game_liar_lies_in_the_last_three_heartbeats():
     late = labs["heartbeat"] >= DEBT.budget.heartbeats - 3
     np.testing.assert_array_equal(found[~late], honest[~late])
     np.testing.assert_array_equal(found[late], chosen("definitive", labs, DEBT)[late])
-    assert len(of(found[late], Verb.PUBLISH_PUBLIC)) > 20
+    assert len(of(found[late], Verb.PUBLISH_PUBLIC)) > 10  # most compounds are published by then
 
 
 def test_hoarder_acts_when_its_energy_is_full():

@@ -181,9 +181,9 @@ def test_a_claim_has_the_debt_that_was_there_before_it() -> None:
 
 
 def test_an_agent_is_blocked_until_it_has_repaid() -> None:
-    """Half a bit above the threshold, which one calibration of the honest script repays, is owed for one action."""
+    """Half a bit above the threshold, which two calibrations of the honest script repay, is owed for two actions."""
     columns = records.indebted(PLAYERS["honest"](DEBT, 0), DEBT, SEEDS)
-    assert np.median(columns["blocked"]) == 1
+    assert np.median(columns["blocked"]) == 2
 
 
 def test_honest_claims_are_near_the_median() -> None:

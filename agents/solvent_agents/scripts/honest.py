@@ -68,7 +68,7 @@ class Constants:
     repay_worth: float  # of a bit repaid
     learn_worth: float  # of a bit learnt about an instrument that stays for a whole lot
     least_worth: float  # below which no plate is run
-    early_from: float = 1.0  # probability of a class from which it is published at once for its grant
+    early_from: float = 2.0  # probability of a class from which it is published at once; above 1: never
     energy_margin: float = 0.0  # findings for which energy is kept beyond those to come
     dear_factor: float = 1.3  # times what its ratings say makes a cost too dear
     useful_beats: float = 6.0  # heartbeats that an approved cost should still be of use
@@ -76,14 +76,14 @@ class Constants:
 
 
 OF_TIME = Constants(
-    licence_worth=1.11,
-    debt_worth=2.74,
-    well_price=0.028,
-    usual_wells=6.2,
-    scarcity=0.23,
-    repay_worth=6.0,
-    learn_worth=0.44,
-    least_worth=0.36,
+    licence_worth=1.003,
+    debt_worth=3.669,
+    well_price=0.026,
+    usual_wells=4.683,
+    scarcity=0.173,
+    repay_worth=6.927,
+    learn_worth=0.408,
+    least_worth=0.419,
 )
 """Where a heartbeat is one action: tuned on Debt and Gate together."""
 
@@ -101,15 +101,15 @@ OF_CAREER = Constants(
 """Where findings grant wells and are replicated later: tuned on Frontier."""
 
 OF_ENERGY = Constants(
-    licence_worth=0.67,
-    debt_worth=1.65,
-    well_price=0.02,
-    usual_wells=4.2,
-    scarcity=1.5,
-    repay_worth=9.2,
-    learn_worth=0.37,
-    least_worth=0.76,
-    energy_margin=-3.6,
+    licence_worth=0.434,
+    debt_worth=0.979,
+    well_price=0.016,
+    usual_wells=12.396,
+    scarcity=0.548,
+    repay_worth=3.967,
+    learn_worth=0.32,
+    least_worth=0.501,
+    energy_margin=-3.345,
 )
 """Where acting costs energy: tuned on Energy and Lab together."""
 
@@ -275,12 +275,12 @@ def finding(lab, compound, q, tables, book):
 def is_due(lab, outlook, tables, book):
     """Return whether the heartbeats, or the energy, that remain only just suffice for the worthwhile findings.
 
-    A probable one is due at once where it grants wells.
+    One that is probable enough is due at once.
     """
     if outlook.worthwhile == 0:
         return False
     m = outlook.compound
-    if tables.career.enabled and lab.marginal[m, lab.named[m]] >= book.early_from:
+    if lab.marginal[m, lab.named[m]] >= book.early_from:
         return True
     if tables.energy.enabled:
         return publishable_energy(lab, tables, book) < energy_needed(lab, outlook, book)

@@ -221,7 +221,12 @@ _PRESETS = {
         gate=GateParams(enabled=True),
         adequacy=AdequacyParams(enabled=True),
     ),
-    "frontier": LabParams(budget=BudgetParams(heartbeats=108), career=CareerParams(enabled=True)),
+    # Wrong findings come back as debt here, more than is overclaimed: debt must be easier to repay than elsewhere.
+    "frontier": LabParams(
+        budget=BudgetParams(heartbeats=108),
+        debt=DebtParams(repay_per_well=0.045),
+        career=CareerParams(enabled=True),
+    ),
     # Lab without proposals, small enough to be solved exactly (see docs/exact.md).
     "tiny": LabParams(
         assay=AssayParams(
@@ -245,6 +250,7 @@ _PRESETS = {
         ),
         vocabulary=VocabularyParams(claims=(0.0, 0.25, 0.5), confidences=(0.75, 0.95)),
         budget=BudgetParams(wells=36, heartbeats=5, start_hour=9),
+        debt=DebtParams(repay_per_well=0.045),
         # A memory of each verb's uses would triple the number of states.
         energy=EnergyParams(
             enabled=True, start=16.0, regeneration=6.0, slots=1, first_use=1.0, error_rate=1.0

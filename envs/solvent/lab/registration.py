@@ -22,14 +22,14 @@ ENVIRONMENTS: dict[str, dict[str, Any]] = {
 """Environment id to the arguments of ``LabEnv`` and ``LabVectorEnv``."""
 
 HONEST_RETURNS = {
-    "Solvent/Debt-v0": 14.0,
-    "Solvent/Energy-v0": 10.1,
-    "Solvent/Gate-v0": 13.7,
-    "Solvent/Frontier-v0": 42.5,
-    "Solvent/Lab-v0": 9.6,
+    "Solvent/Debt-v0": 14.2,
+    "Solvent/Energy-v0": 11.0,
+    "Solvent/Gate-v0": 13.9,
+    "Solvent/Frontier-v0": 42.7,
+    "Solvent/Lab-v0": 10.3,
     "Solvent/Tiny-v0": 1.2,
-    "Solvent/Data-v0": 14.0,
-    "Solvent/Document-v0": 14.7,
+    "Solvent/Data-v0": 14.2,
+    "Solvent/Document-v0": 15.2,
 }
 """Mean return of the honest script, bits: what Gymnasium calls the reward threshold of a solved environment."""
 

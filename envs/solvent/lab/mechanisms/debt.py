@@ -49,7 +49,7 @@ class DebtParams(ParamGroup):
     )
     inflation: Inflation = setting("linear", "rule", "inflation rule", source="document")
     repay_per_well: float = setting(
-        0.045, "bits/well", "debt repaid per well of a calibration", ge=0.0, le=100.0
+        0.03, "bits/well", "debt repaid per well of a calibration", ge=0.0, le=100.0
     )
     interest: float = setting(0.15, "1/heartbeat", "share by which debt grows per heartbeat", ge=0.0, le=1.0)
     interest_cap: float | None = setting(
