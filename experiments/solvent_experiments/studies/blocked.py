@@ -73,9 +73,9 @@ def _calibrated(training: Columns) -> tuple[Sample, Sample]:
 
 STUDY = Study(
     title="Calibrating when blocked",
-    claim="Blocked by its debt, an agent learns to propose calibrations, without and with masked actions, without "
-    "interest on debt, and with practice: their share among its choices above the threshold rises from the first to "
-    "the last tenth of training, and is at least 80 % when debt is put into its lab.",
+    claim="Blocked by its debt, an agent learns to propose calibrations, without and with masked actions, by the "
+    "document's own rules, and with practice: their share among its choices above the threshold rises from the first "
+    "to the last tenth of training, and is at least 80 % when debt is put into its lab.",
     compares=(
         *(enough(label, indebted(arm)) for label, arm in ARMS.items()),
         Compare("practised less unmasked: return with debt put into the lab", "bits", indebted(PRACTISED), "return",

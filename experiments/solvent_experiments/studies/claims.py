@@ -16,8 +16,8 @@ from solvent_experiments.folder import Columns, select
 from solvent_experiments.statistics import Sample, difference, mean_interval
 from solvent_experiments.studies.study import (
     DOCUMENT,
+    DOCUMENT_ENV,
     ENFORCED,
-    NO_INTEREST,
     TRACKED,
     UNENFORCED,
     Compare,
@@ -28,7 +28,7 @@ from solvent_experiments.studies.study import (
 )
 
 ENFORCED_CLAIMS = Play("enforced", arm=ENFORCED, record="claims", episodes=200)
-DOCUMENT_CLAIMS = Play("document", NO_INTEREST, arm=DOCUMENT, record="claims", episodes=200)
+DOCUMENT_CLAIMS = Play("document", {}, DOCUMENT_ENV, arm=DOCUMENT, record="claims", episodes=200)
 TRACKED_CLAIMS = Play("tracked", UNENFORCED, arm=TRACKED, record="claims", episodes=200)
 HONEST_CLAIMS = Play("honest", script="honest", record="claims", episodes=200)
 CLAIMS_IN_DEBT = Play("enforced_in_debt", arm=ENFORCED, record="claims_in_debt", episodes=500)

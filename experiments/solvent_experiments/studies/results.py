@@ -134,10 +134,12 @@ def _means(study: Study, data: StudyData, source: Source) -> dict[str, Number]:
 
 
 def all_studies() -> dict[str, Study]:
-    """Return the studies by name: the modules of this package that define one."""
-    names = sorted(module.name for module in pkgutil.iter_modules(studies.__path__))
-    modules = {name: importlib.import_module(f"{studies.__name__}.{name}") for name in names}
-    return {name: module.STUDY for name, module in modules.items() if hasattr(module, "STUDY")}
+    """Return the studies by name: those of the modules of this package that define ``STUDY``, or ``STUDIES``."""
+    found: dict[str, Study] = {}
+    for module in pkgutil.iter_modules(studies.__path__):
+        defined = vars(importlib.import_module(f"{studies.__name__}.{module.name}"))
+        found |= {module.name: defined["STUDY"]} if "STUDY" in defined else defined.get("STUDIES", {})
+    return dict(sorted(found.items()))
 
 
 def study_named(name: str) -> Study:
