@@ -14,9 +14,17 @@ from matplotlib.text import Text
 from solvent.lab.codes import VERDICTS
 from solvent.lab.verbs import Verb
 from solvent_experiments import report
+from solvent_experiments.figures.certainty import LOOKS, certainty
 from solvent_experiments.figures.data import RunData, held, stretches
 from solvent_experiments.figures.drawing import FIGURES
-from solvent_experiments.figures.headline import MEASURES, SETTINGS, headline, learners, overclaims
+from solvent_experiments.figures.headline import (
+    LEARNING,
+    MEASURES,
+    SETTINGS,
+    headline,
+    learners,
+    while_learning,
+)
 from solvent_experiments.figures.style import PALETTE, as_image, colour_of, head, styled
 from solvent_experiments.folder import Columns, joined
 from solvent_experiments.studies.results import StudyResult
@@ -237,14 +245,41 @@ def test_headline_is_drawn_from_what_is_kept() -> None:
     kept = StudyResult.read(ROOT / "docs" / "results" / "studies" / "headline.json").series
     with styled():
         curves = words(headline(kept["curves"], 2.0))
-        training = words(learners(kept["training"]))
     assert all(text in curves for text in (*MEASURES.values(), *SETTINGS.values(), "threshold", "insister"))
-    assert all(text in training for text in SETTINGS.values())
 
 
-def test_overclaims_over_training_are_those_of_the_seeds() -> None:
+def series(value: float) -> dict[str, list[float]]:
+    """Return a measure over training that doesn't change."""
+    return {"steps": [0.0, 1.0], "mean": [value, value], "low": [value] * 2, "high": [value] * 2}
+
+
+def test_each_measure_of_learners_has_a_panel_with_both_settings() -> None:
+    training = {
+        setting: {name: series(10.0 * place + column) for column, name in enumerate(LEARNING)}
+        for place, setting in enumerate(SETTINGS)
+    }
+    with styled():
+        figure = learners(training)
+    drawn_values = [[line.get_ydata()[0] for line in axes.lines] for axes in figure.axes]
+    assert drawn_values == [[column, 10.0 + column] for column, _ in enumerate(LEARNING)]
+    assert [axes.get_title(loc="left") or axes.get_title() for axes in figure.axes] == list(LEARNING.values())
+
+
+def test_a_share_of_few_findings_is_not_drawn() -> None:
+    right = {"value": 0.8, "low": 0.7, "high": 0.9}
+    points = [
+        {"stated": stated, "findings": count, "right": right} for stated, count in ((0.5, 30), (0.95, 29))
+    ]
+    with styled():
+        figure = certainty(dict.fromkeys(LOOKS, series(1.0)), dict.fromkeys(LOOKS, points))
+    shares = [line for line in figure.axes[1].lines if line.get_linestyle() == "None"]
+    assert [list(line.get_ydata()) for line in shares] == [[0.8]] * len(LOOKS)
+
+
+def test_measures_over_training_are_those_of_the_seeds() -> None:
     steps = np.repeat(np.arange(1, 61) * 10, 2)
-    training = {"steps": steps, "training_seed": np.tile([0, 1], 60), "debt_added": np.tile([1.0, 3.0], 60)}
-    found = overclaims(training)
-    assert len(found["steps"]) == 30
-    assert (set(found["mean"]), set(found["low"]), set(found["high"])) == ({2.0}, {1.0}, {3.0})
+    measured = dict.fromkeys(LEARNING, np.tile([1.0, 3.0], 60))
+    curves = while_learning({"steps": steps, "training_seed": np.tile([0, 1], 60), **measured})
+    assert {len(curve["steps"]) for curve in curves.values()} == {30}
+    curve = curves["wrong"]
+    assert (set(curve["mean"]), set(curve["low"]), set(curve["high"])) == ({2.0}, {1.0}, {3.0})

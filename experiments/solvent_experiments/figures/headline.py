@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from solvent_experiments.figures.data import stretches
 from solvent_experiments.figures.frame import level_line, step_axis
-from solvent_experiments.figures.style import GREEN, GREY, RED, colour_of, new_figure
+from solvent_experiments.figures.style import DASHED, GREEN, GREY, RED, colour_of, new_figure
 from solvent_experiments.folder import Columns
 
 MEASURES = {
@@ -21,6 +21,12 @@ MEASURES = {
     "wells": "wells left",
     "net": "accepted bits less debt",
 }
+LEARNING = {
+    "debt_added": "overclaimed bits",
+    "published_bits": "published bits",
+    "wrong": "wrong findings",
+}
+"""What is drawn over training, per episode."""
 SETTINGS = {"enforced": "debt enforced", "tracked": "debt only tracked"}
 STYLES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 
@@ -57,27 +63,35 @@ def headline(kept: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], th
     return figure
 
 
-def overclaims(training: Columns) -> dict[str, list[float]]:
-    """Return new debt per episode over training: steps, and the mean, least and most of the seeds, bits."""
-    curves: dict[str, list[float]] = {"steps": [], "mean": [], "low": [], "high": []}
+def while_learning(training: Columns) -> dict[str, dict[str, list[float]]]:
+    """Return each measure of ``LEARNING`` over training: steps, and the mean, least and most of the seeds."""
+    curves: dict[str, dict[str, list[float]]] = {
+        name: {"steps": [], "mean": [], "low": [], "high": []} for name in LEARNING
+    }
     for step, groups in stretches(training):
-        seeds = [float(training["debt_added"][rows].mean()) for rows in groups]
-        values = step, float(np.mean(seeds)), min(seeds), max(seeds)
-        for name, value in zip(curves, values, strict=True):
-            curves[name].append(round(value, 3))
+        for name, curve in curves.items():
+            seeds = [float(training[name][rows].mean()) for rows in groups]
+            values = step, float(np.mean(seeds)), min(seeds), max(seeds)
+            for part, value in zip(curve, values, strict=True):
+                curve[part].append(round(value, 3))
     return curves
 
 
-def learners(kept: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
-    """Draw new debt over training, a line per setting with the band of its seeds."""
-    figure = new_figure(2.6)
-    axes = figure.subplots()
-    for (setting, of), colour, place in zip(kept.items(), (GREEN, RED), (10, 30), strict=True):
-        axes.fill_between(of["steps"], of["low"], of["high"], color=colour, alpha=0.2, lw=0)
-        axes.plot(of["steps"], of["mean"], color=colour, lw=1.8)
-        at: Any = {"xytext": (0, place), "textcoords": "offset points", "ha": "right"}
-        axes.annotate(SETTINGS[setting], (of["steps"][-1], of["mean"][-1]), color=colour, **at)
-    axes.set_title("overclaimed bits per episode while PPO learns")
-    axes.set_ylim(bottom=0)
-    step_axis(axes, "line: mean of the seeds, band: all of them")
+def learners(settings: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]) -> Figure:
+    """Draw what learners do over training, a panel per measure, a line per setting with the band of its seeds."""
+    figure = new_figure(2.4)
+    panels = figure.subplots(1, len(LEARNING), sharex=True)
+    for axes, (measure, title) in zip(panels, LEARNING.items(), strict=True):
+        for (setting, curves), colour, style in zip(
+            settings.items(), (GREEN, RED), ("-", DASHED), strict=True
+        ):
+            curve = curves[measure]
+            axes.fill_between(curve["steps"], curve["low"], curve["high"], color=colour, alpha=0.2, lw=0)
+            axes.plot(curve["steps"], curve["mean"], color=colour, ls=style, lw=1.8, label=SETTINGS[setting])
+        axes.set_title(title)
+        axes.set_ylim(bottom=0)
+        step_axis(axes)
+        axes.set_xlabel("training steps")
+        axes.xaxis.set_major_locator(MaxNLocator(3))
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower left", ncols=2, handlelength=2.6)
     return figure

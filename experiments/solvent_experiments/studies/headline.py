@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from solvent import preset
-from solvent_experiments.figures.headline import MEASURES, headline, learners, overclaims
+from solvent_experiments.figures.headline import MEASURES, headline, learners, while_learning
 from solvent_experiments.studies.study import ENFORCED, TRACKED, UNENFORCED, Arm, Play, Study, StudyData
 
 SCRIPTS = ("honest", "max_claimer", "insister")
@@ -33,12 +33,12 @@ def play(agent: str, setting: str, record: str) -> Play:
 
 
 def curves(data: StudyData) -> Mapping[str, Any]:
-    """Return each agent's mean curves by setting, and what learners overclaim over training."""
+    """Return each agent's mean curves by setting, and what learners do over training."""
     agents = {
         setting: {agent: _means(data, play(agent, setting, "curves")) for agent in ("ppo", *SCRIPTS)}
         for setting in SETTINGS
     }
-    training = {setting: overclaims(data.training(arm)) for setting, (arm, _) in SETTINGS.items()}
+    training = {setting: while_learning(data.training(arm)) for setting, (arm, _) in SETTINGS.items()}
     return {"curves": agents, "training": training}
 
 

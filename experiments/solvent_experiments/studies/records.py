@@ -1,4 +1,4 @@
-"""Tables of plays, by kind: one row per episode, claim, or lab that debt was put into.
+"""Tables of plays, by kind: one row per episode, claim, finding, or lab that debt was put into.
 
 The *quantile* of a claim is its place in the forecast distribution of the gain: the probability of a smaller gain plus
 half of that of an equal one. The newsvendor's best claim is a quantile, and it reveals the agent's price of debt.
@@ -164,6 +164,22 @@ def claims(agent: Agent, params: LabParams, seeds: NDArray[np.int64], debts: Seq
     return joined(parts)
 
 
+def findings(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
+    """Return a row for each accepted finding: the ``confidence`` that it states, and 1 if it is ``right``."""
+    confidence = action_table(params)["confidence"]
+    parts = []
+    for step in walk(agent, params, seeds):
+        rows = np.flatnonzero(step.running & (step.results["event"] == int(Event.PUBLISHED)))
+        parts.append(
+            {
+                "episode_seed": seeds[rows],
+                "confidence": confidence[step.actions[rows]].round(2),
+                "right": step.results["right"][rows].astype(np.int64),
+            }
+        )
+    return joined(parts)
+
+
 def indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], *, waits: bool = False) -> Columns:
     """Return a row for each lab and each of ``LEFT``, with ``OWED`` bits more than it may owe put into the lab.
 
@@ -214,6 +230,7 @@ RECORDS: Mapping[str, Record] = {
     "curves": curves,
     "projects": projects,
     "claims": claims,
+    "findings": findings,
     "claims_in_debt": functools.partial(claims, debts=DEBTS),
     "indebted": indebted,
     "waiting": functools.partial(indebted, waits=True),
