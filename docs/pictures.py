@@ -1,31 +1,101 @@
-"""The pictures of the levels' pages and the episode of the page about playing: ``python docs/pictures.py``."""
+"""Pictures and films of the lab: ``python docs/pictures.py``.
+
+One picture for each level's page, the episode of the page about playing, and a film of the same liar in the same lab,
+where debt is only tracked and where it is enforced.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
-from solvent import LabEnv
-from solvent_agents import PLAYERS
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from solvent import LabEnv, LabParams
+from solvent_agents import PLAYERS, episodes
 from solvent_experiments.config import environment_params
 from solvent_experiments.play import frames
 
 IMG = Path(__file__).with_name("img")
 LEVELS = {
-    "Energy": ("fabricator", 19),
-    "Gate": ("definitive", 14),
-    "Frontier": ("honest", 88),
-    "Lab": ("honest", 39),
-    "Tiny": ("honest", 4),
-    "Debt": ("definitive", 15),
+    "Energy": ("fabricator", 5, 19),
+    "Gate": ("definitive", 12, 9),
+    "Frontier": ("honest", 5, 88),
+    "Lab": ("honest", 5, 39),
+    "Tiny": ("honest", 5, 4),
+    "Debt": ("insister", 16, 15),
 }
-"""Level: the agent that plays it, and the number of its actions before the picture."""
+"""Level: the agent that plays it, the lab's seed, and the number of actions before the picture."""
+LIAR = "insister"
+SETTINGS = {"debt only tracked": {"debt": {"enforced": False}}, "debt enforced": {}}
+TRIED = range(200)
+"""Seeds of labs of which the film shows the most typical one."""
+WIDTH, HEADING = 720, 34
+"""Of each half of the film, and the height of its heading, pixels."""
+FILM: Mapping[str, Any] = {"save_all": True, "loop": 0, "quality": 60, "method": 6}
 
-for level, (agent, actions) in LEVELS.items():
-    params = environment_params(f"Solvent/{level}-v0")
-    env = LabEnv(params, render_mode="rgb_array")
-    shown = list(islice(frames(env, PLAYERS[agent](params, 0), seed=5), 1, None))
-    shown[actions - 1].quantize(256).save(IMG / f"{level.lower()}.png", optimize=True)
-first, *rest = shown
-film = {"save_all": True, "append_images": rest, "duration": 900, "loop": 0, "quality": 60, "method": 6}
-first.save(IMG / "episode.webp", **film)
+
+def filmed(params: LabParams, agent: str, seed: int) -> list[Image.Image]:
+    """Return the pictures of an agent's episode."""
+    return list(frames(LabEnv(params, render_mode="rgb_array"), PLAYERS[agent](params, 0), seed=seed))
+
+
+def draw_levels() -> None:
+    """Draw the pictures of the levels, and the episode of Debt's."""
+    for level, (agent, seed, actions) in LEVELS.items():
+        params = environment_params(f"Solvent/{level}-v0")
+        env = LabEnv(params, render_mode="rgb_array")
+        pictures = list(islice(frames(env, PLAYERS[agent](params, 0), seed=seed), actions + 1))
+        pictures[actions].quantize(256).save(IMG / f"{level.lower()}.png", optimize=True)
+    agent, seed, _ = LEVELS["Debt"]
+    _, first, *rest = filmed(environment_params("Solvent/Debt-v0"), agent, seed)
+    first.save(IMG / "episode.webp", append_images=rest, duration=900, **FILM)
+
+
+def typical_seed(labs: Mapping[str, LabParams]) -> int:
+    """Return the seed whose returns and refusals of the liar are nearest to their means in all of the labs."""
+    distance = np.zeros(len(TRIED))
+    for params in labs.values():
+        played = episodes(PLAYERS[LIAR](params, 0), params, TRIED)
+        for name in ("return", "debt_added", "refusals_by_debt"):
+            values = played[name].astype(np.float64)
+            distance += ((values - values.mean()) / max(1e-9, values.std())) ** 2
+    return TRIED[int(distance.argmin())]
+
+
+def draw_side_by_side() -> None:
+    """Film the liar in the same lab under both settings."""
+    labs = {name: environment_params("Solvent/Debt-v0", changes) for name, changes in SETTINGS.items()}
+    seed = typical_seed(labs)
+    films = {name: filmed(params, LIAR, seed) for name, params in labs.items()}
+    length = max(map(len, films.values()))
+    halves = [
+        [_half(name, film[min(i, len(film) - 1)]) for i in range(length)] for name, film in films.items()
+    ]
+    both = [_beside(*pair) for pair in zip(*halves, strict=True)]
+    durations = [450] * (length - 1) + [4000]
+    both[0].save(IMG / "liar.webp", append_images=both[1:], duration=durations, **FILM)
+
+
+def _half(heading: str, frame: Image.Image) -> Image.Image:
+    """Return a frame in half of the film's width, below its heading."""
+    small = frame.resize((WIDTH, frame.height * WIDTH // frame.width), Image.Resampling.LANCZOS)
+    half = Image.new("RGB", (WIDTH, small.height + HEADING), "white")
+    ImageDraw.Draw(half).text((12, 6), heading, fill="#222222", font=ImageFont.load_default(20))
+    half.paste(small, (0, HEADING))
+    return half
+
+
+def _beside(left: Image.Image, right: Image.Image) -> Image.Image:
+    both = Image.new("RGB", (left.width + right.width, left.height), "white")
+    both.paste(left, (0, 0))
+    both.paste(right, (left.width, 0))
+    return both
+
+
+if __name__ == "__main__":
+    draw_levels()
+    draw_side_by_side()
