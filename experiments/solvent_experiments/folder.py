@@ -27,6 +27,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+import solvent
 from solvent.files import locked, write_atomically, write_json
 from solvent.lab.columns import join_columns
 from solvent_experiments.config import ConfigError, Experiment, read_json, read_yaml
@@ -87,8 +88,8 @@ class RunFolder:
         self._require_run()
         manifest = read_json(self.manifest, WRITTEN) if self.manifest.exists() else {}
         if not isinstance(manifest, dict) or not manifest.get("finished"):
-            said = "unfinished; allowed: a finished run (the same `solvent run` resumes it)"
-            raise ConfigError(said, file=self.root)
+            message = "unfinished; allowed: a finished run (the same `solvent run` resumes it)"
+            raise ConfigError(message, file=self.root)
         return manifest
 
     @property
@@ -120,11 +121,21 @@ class RunFolder:
             same = present.model_copy(update={"seeds": experiment.seeds}) if added else present
             if differs := first_difference(same.model_dump(), experiment.model_dump()):
                 raise ConfigError(f"holds another config ({differs}); allowed: another --out", file=self.root)
+            if (version := self._version()) not in (None, solvent.__version__):
+                message = f"begun by Solvent {version}; allowed: {solvent.__version__}, or another --out"
+                raise ConfigError(message, file=self.root)
         elif any(path.name != ".lock" for path in self.root.iterdir()):
             raise ConfigError("is not empty and not a run; allowed: another --out", file=self.root)
         text = yaml.safe_dump(experiment.model_dump(), sort_keys=False, allow_unicode=True, width=110)
         if not self.config.exists() or self.config.read_text(encoding="utf-8") != text:
             write_atomically(self.config, text)
+
+    def _version(self) -> str | None:
+        """Return the version of Solvent that wrote the manifest, if it can be read."""
+        try:
+            return str(read_json(self.manifest, WRITTEN)["versions"]["solvent"])
+        except (ConfigError, KeyError, TypeError):
+            return None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -134,8 +145,8 @@ class RunFolder:
             with locked(self.root / ".lock", 0.0):
                 yield
         except filelock.Timeout:
-            said = "another process is using this folder; allowed: one at a time"
-            raise ConfigError(said, file=self.root) from None
+            message = "another process is using this folder; allowed: one at a time"
+            raise ConfigError(message, file=self.root) from None
 
     def write_manifest(
         self, experiment: Experiment, started: datetime, finished: datetime | None = None

@@ -42,12 +42,17 @@ def read_entries(paths: Sequence[Path]) -> Entries:
     A run without an honest script that earns something has no scores: it is left out, as stderr says.
 
     Raises:
-        ConfigError: a run is unfinished or has the name of another one, or all are left out.
+        ConfigError: a run is unfinished, was measured with another version than the one before, or has its name; or
+            all are left out.
     """
     entries: Entries = {}
     left_out = []
     for path in paths:
         new = _from_json(path) if path.is_file() else _from_run(RunFolder(path))
+        versions = list(dict.fromkeys(entry["version"] for entry in [*entries.values(), *new.values()]))
+        if len(versions) > 1:
+            message = f"measured with Solvent {versions[1]}, those before it with {versions[0]}; allowed: one version"
+            raise ConfigError(message, file=path)
         if twice := next((name for name in new if name in entries), None):
             raise ConfigError(f"a second run named {twice!r}; allowed: one of each name", file=path)
         if not new:
@@ -67,6 +72,8 @@ def _from_json(path: Path) -> Entries:
     try:
         entries: Entries = content["runs"]
         leaderboard_markdown(entries)
+        for entry in entries.values():
+            entry.setdefault("version", content["versions"]["solvent"])
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ConfigError(f"something else; allowed: a run's folder, or {JSON}", file=path) from None
     return entries
@@ -85,6 +92,7 @@ def _from_run(folder: RunFolder) -> Entries:
     mark = experiment.mark or experiment.changed
     level = f"{experiment.env} ({mark})" if mark else experiment.env
     about = {"level": level, "command": manifest["command"], "finished": manifest["finished"]}
+    about["version"] = manifest["versions"]["solvent"]
     return {experiment.name: {**about, "agents": {row.agent: _numbers(row) for row in rows}}}
 
 

@@ -92,6 +92,20 @@ def test_a_manifest_has_the_version_of_the_source(
     assert json.loads(folder.manifest.read_text())["versions"]["solvent"] == "9.9"
 
 
+def test_a_folder_of_another_version_is_left_as_it_is(
+    scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, experiment = tmp_path / "run", load_experiment(scripts)
+    root.mkdir()
+    RunFolder(root).prepare(experiment)
+    with monkeypatch.context() as other:
+        other.setattr(solvent, "__version__", "0.1.9")
+        RunFolder(root).write_manifest(experiment, now())
+    before = RunFolder(root).manifest.read_text()
+    call("run", scripts, "--out", root).refused("begun by Solvent 0.1.9; allowed: ")
+    assert RunFolder(root).manifest.read_text() == before
+
+
 def test_ledger_has_the_refusals_of_the_traced_episodes(smoke_run: RunFolder) -> None:
     unit = smoke_run.unit("random")
     events = lines_of(unit.folder / "epistemic_refusals.jsonl")

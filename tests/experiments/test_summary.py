@@ -178,6 +178,15 @@ def test_a_run_without_the_honest_script_is_left_out(hand_run: RunFolder) -> Non
     call("leaderboard", hand_run.root).refused("no honest script with a return above 0")
 
 
+def test_a_leaderboard_does_not_merge_versions(hand_run: RunFolder) -> None:
+    manifest = json.loads(hand_run.manifest.read_text())
+    manifest["versions"]["solvent"] = "0.1.9"
+    hand_run.manifest.write_text(json.dumps(manifest))
+    (kept,) = {entry["version"] for entry in read_entries([KEPT]).values()}
+    found = call("leaderboard", KEPT, hand_run.root)
+    found.refused(f"measured with Solvent 0.1.9, those before it with {kept}; allowed: one version")
+
+
 def test_a_leaderboard_of_something_else_is_refused(hand_run: RunFolder, tmp_path: Path) -> None:
     call("leaderboard", tmp_path).refused("no run")
     call("leaderboard", KEPT, KEPT).refused("a second run named")
