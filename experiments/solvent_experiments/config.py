@@ -331,6 +331,15 @@ def _recipe(path: Path, name: str, changes: Mapping[str, Any], env: str) -> dict
     return Recipe.from_mapping(recipe, path=key).to_mapping()
 
 
+def recipe_steps(name: str, env: str) -> int | None:
+    """Return the training steps of the recipe that comes with the package, if it has one of this name."""
+    from solvent_agents.learning.recipe import RECIPES
+
+    file = RECIPES / f"{name}.yml"
+    entry = read_yaml(file).get(env) if file.exists() else None
+    return int(entry["n_timesteps"]) if isinstance(entry, Mapping) else None
+
+
 def parse_seeds(text: str) -> list[int]:
     """Return the seeds in ``0,1,2``, ``0-4`` or a mix of both."""
     seeds: list[int] = []

@@ -26,8 +26,9 @@ import numpy as np
 
 from solvent.errors import BROKEN, STOPPED, SolventError
 from solvent.files import now, write_atomically, write_json
+from solvent.lab.words.quantities import plural
 from solvent_agents.agent import Agent
-from solvent_experiments.config import Experiment
+from solvent_experiments.config import Experiment, recipe_steps
 from solvent_experiments.console import Progress, new_console, span, suggest
 from solvent_experiments.evaluation import evaluate
 from solvent_experiments.folder import (
@@ -421,12 +422,26 @@ def join(experiment: Experiment, folder: RunFolder, units: Sequence[Unit]) -> No
     write_rows(folder.summary, experiment, summary(episodes, experiment.lab))
 
 
+def trained_for(experiment: Experiment) -> list[str]:
+    """Return a line for each learner: its training steps, and those of the recipe of its name where that has more."""
+    lines = []
+    for name, recipe in experiment.train.items():
+        steps, whole = (recipe or {})["n_timesteps"], recipe_steps(name, experiment.env)
+        line = f"{name}: trained for {steps:,} steps"
+        if whole and steps < whole:
+            line += f", {steps / whole:.0%} of the {whole:,} of its recipe"
+        lines.append(f"{line}, with {plural(len(experiment.seeds), 'training seed')}.")
+    return lines
+
+
 def show_results(folder: RunFolder) -> None:
     """Print the result tables, the paths of the figures, and the next step."""
     experiment, console = folder.experiment(), new_console()
     title = f"{experiment.name} ({experiment.env})"
     for table in result_tables(read_rows(folder.summary), title=title, mark=experiment.mark):
         console.print(table.terminal(title_style="bold red" if experiment.mark else "bold"))
+    for line in trained_for(experiment):
+        console.print(line, highlight=False, soft_wrap=True)
     for path in sorted(folder.figures.glob("*.png")):
         console.print(str(path), highlight=False, soft_wrap=True)
     root = shlex.quote(str(folder.root))

@@ -21,7 +21,7 @@ from solvent_agents.language.calls import salted
 from solvent_experiments import evaluation
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, load_experiment
 from solvent_experiments.folder import NO_SEED, RunFolder, differences, read_parquet
-from solvent_experiments.run import BrokenRunError, Processes, in_order, run_experiment
+from solvent_experiments.run import BrokenRunError, Processes, in_order, run_experiment, trained_for
 from tests.commands import Launch, call, wait_until
 from tests.runs import CONFIGS, SMOKE, Here, Runs, lines_of, results
 
@@ -90,6 +90,19 @@ def test_a_manifest_has_the_version_of_the_source(
     folder = RunFolder(tmp_path)
     folder.write_manifest(load_experiment(scripts), now(), now())
     assert json.loads(folder.manifest.read_text())["versions"]["solvent"] == "9.9"
+
+
+def test_a_run_says_for_how_many_steps_a_learner_was_trained() -> None:
+    quickstart = load_experiment(CONFIGS / "quickstart.yaml")
+    (line,) = trained_for(quickstart)
+    assert (
+        line == "ppo: trained for 500,000 steps, 17% of the 3,000,000 of its recipe, with 3 training seeds."
+    )
+
+
+def test_a_learner_with_all_steps_of_its_recipe_is_no_share_of_it() -> None:
+    lines = trained_for(load_experiment(CONFIGS / "debt.yaml"))
+    assert lines[0] == "ppo: trained for 3,000,000 steps, with 5 training seeds."
 
 
 def test_a_folder_of_another_version_is_left_as_it_is(
