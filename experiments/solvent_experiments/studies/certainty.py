@@ -22,7 +22,9 @@ from solvent_experiments.folder import by_seed, select
 from solvent_experiments.statistics import mean_interval
 from solvent_experiments.studies.predictions import ALONE, LEARNT
 from solvent_experiments.studies.study import (
-    DATA,
+    DATA_ENFORCED,
+    DATA_ENV,
+    DATA_TRACKED,
     ENFORCED,
     TRACKED,
     UNENFORCED,
@@ -31,14 +33,10 @@ from solvent_experiments.studies.study import (
     Play,
     Study,
     StudyData,
-    learner,
 )
 
-ENV = "Solvent/Data-v0"
-DATA_ENFORCED = learner("data", "Data", train=DATA, env=ENV)
-DATA_TRACKED = learner("data_tracked", "Data, tracked", train=DATA, env=ENV, params=UNENFORCED)
-INFERRED = Play("data_enforced", {}, ENV, arm=DATA_ENFORCED)
-INFERRED_TRACKED = Play("data_tracked", UNENFORCED, ENV, arm=DATA_TRACKED)
+INFERRED = Play("data_enforced", {}, DATA_ENV, arm=DATA_ENFORCED)
+INFERRED_TRACKED = Play("data_tracked", UNENFORCED, DATA_ENV, arm=DATA_TRACKED)
 ARMS: Mapping[str, tuple[Arm, Play]] = {
     "Debt, enforced": (ENFORCED, LEARNT),
     "Debt, tracked": (TRACKED, ALONE),
@@ -47,7 +45,7 @@ ARMS: Mapping[str, tuple[Arm, Play]] = {
 }
 SCRIPTS = {
     "Debt, honest script": Play("honest", script="honest"),
-    "Data, notebook (a Bayesian on the data)": Play("notebook", {}, ENV, script="notebook"),
+    "Data, notebook (a Bayesian on the data)": Play("notebook", {}, DATA_ENV, script="notebook"),
 }
 OVERCLAIMED = ("bits overclaimed", "bits per episode", "debt_added", None)
 WRONG = ("share of wrong findings", "of findings", "wrong", "accepted")

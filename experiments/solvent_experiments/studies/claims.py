@@ -15,6 +15,9 @@ import numpy as np
 from solvent_experiments.folder import Columns, select
 from solvent_experiments.statistics import Sample, difference, mean_interval
 from solvent_experiments.studies.study import (
+    DATA_ENFORCED,
+    DATA_ENV,
+    DATA_TRACKED,
     DOCUMENT,
     DOCUMENT_ENV,
     ENFORCED,
@@ -30,6 +33,10 @@ from solvent_experiments.studies.study import (
 ENFORCED_CLAIMS = Play("enforced", arm=ENFORCED, record="claims", episodes=200)
 DOCUMENT_CLAIMS = Play("document", {}, DOCUMENT_ENV, arm=DOCUMENT, record="claims", episodes=200)
 TRACKED_CLAIMS = Play("tracked", UNENFORCED, arm=TRACKED, record="claims", episodes=200)
+DATA_CLAIMS = Play("data", {}, DATA_ENV, arm=DATA_ENFORCED, record="claims", episodes=200)
+DATA_TRACKED_CLAIMS = Play(
+    "data_tracked", UNENFORCED, DATA_ENV, arm=DATA_TRACKED, record="claims", episodes=200
+)
 HONEST_CLAIMS = Play("honest", script="honest", record="claims", episodes=200)
 CLAIMS_IN_DEBT = Play("enforced_in_debt", arm=ENFORCED, record="claims_in_debt", episodes=500)
 MUCH = 1.0
@@ -78,11 +85,14 @@ STUDY = Study(
                 TRACKED_CLAIMS, expected=-1),
         Compare("PPO: quantile claimed, the document's rules less tracked", "of the gain", DOCUMENT_CLAIMS, "quantile",
                 TRACKED_CLAIMS, expected=-1),
+        Compare("PPO, Data: quantile claimed, enforced less tracked", "of the gain", DATA_CLAIMS, "quantile",
+                DATA_TRACKED_CLAIMS),
         Compare("PPO, enforced: claimed", "bits per claim", ENFORCED_CLAIMS, "claim"),
         Compare("PPO, enforced: gained", "bits per claim", ENFORCED_CLAIMS, "gain"),
     ),
     rows={"PPO, enforced": ENFORCED_CLAIMS, "PPO, debt put in": CLAIMS_IN_DEBT,
           "PPO, the document's rules": DOCUMENT_CLAIMS, "PPO, only tracked": TRACKED_CLAIMS,
+          "PPO, Data": DATA_CLAIMS, "PPO, Data, only tracked": DATA_TRACKED_CLAIMS,
           "honest script": HONEST_CLAIMS},
     columns=("claim", "expected", "gain", "quantile"),
     more=in_debt,

@@ -291,9 +291,11 @@ class StudyData:
 
 
 UNENFORCED: Mapping[str, Any] = {"debt": {"enforced": False}}
-DOCUMENT_ENV = "Solvent/Document-v0"
+DOCUMENT_ENV, DATA_ENV = "Solvent/Document-v0", "Solvent/Data-v0"
 ENFORCED = learner("enforced", "enforced")
 TRACKED = learner("tracked", "only tracked", params=UNENFORCED)
 DOCUMENT = learner("document", "the document's rules", env=DOCUMENT_ENV)
+DATA_ENFORCED = learner("data", "Data", train=DATA, env=DATA_ENV)
+DATA_TRACKED = learner("data_tracked", "Data, tracked", train=DATA, env=DATA_ENV, params=UNENFORCED)
 """Arms that several studies share. Debt that is only tracked has no effect, so by the document's own rules, too, the
 tracked arm is ``TRACKED``; only its tally leaves out what findings assert."""
