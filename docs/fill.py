@@ -111,6 +111,29 @@ def world(level: str) -> str:
     return markdown(rows)
 
 
+def price() -> str:
+    """Return the share of the best return that policies earn which overclaim so much; (0.3.0): under its rules."""
+    now, before = (result(DOCS / "results" / f"{name}.json")["levels"] for name in ("price", "price_before"))
+    bounds = [f"at least {point['at_least']:g}" for point in next(iter(now.values()))["curve"][1:]]
+    rows = [["", "best found (bits)", "honest", *bounds]]
+    for level, measured in now.items():
+        for label, kept in ((f"{level} (0.3.0)", before.get(level)), (level, measured)):
+            if kept:
+                rows.append([label, *_priced(kept)])
+    return markdown(rows)
+
+
+def _priced(measured: dict[str, Any]) -> list[str]:
+    """Return the cells of a level: the best return, and shares of it with the bits overclaimed per project."""
+    honest, *points = measured["honest"], *measured["curve"]
+    best = max((honest, *points), key=lambda point: point["return"]["value"])
+    cells = [shown(best["return"], ".2f~")]
+    for point in (honest, *points[1:]):
+        bits = point["overclaimed"]["value"] / measured["projects"]
+        cells.append(f"{shown(point['share'], '.0%~')} at {bits:.1f}")
+    return cells
+
+
 def leaderboard(level: str = "") -> str:
     """Return the leaderboard of a level, or that of all."""
     entries = read_entries([DOCS / "results" / "leaderboard.json"])
@@ -145,7 +168,8 @@ def template(name: str) -> str:
 
 
 MAKERS: dict[str, Callable[..., str]] = {
-    maker.__name__: maker for maker in (findings, means, mechanisms, world, leaderboard, benchmarks, template)
+    maker.__name__: maker
+    for maker in (findings, means, mechanisms, world, price, leaderboard, benchmarks, template)
 }
 
 

@@ -25,6 +25,7 @@ from solvent_experiments.figures.headline import (
     learners,
     while_learning,
 )
+from solvent_experiments.figures.price import price_figure
 from solvent_experiments.figures.style import PALETTE, as_image, colour_of, head, styled
 from solvent_experiments.folder import Columns, joined
 from solvent_experiments.studies.results import StudyResult
@@ -263,6 +264,28 @@ def test_each_measure_of_learners_has_a_panel_with_both_settings() -> None:
     drawn_values = [[line.get_ydata()[0] for line in axes.lines] for axes in figure.axes]
     assert drawn_values == [[column, 10.0 + column] for column, _ in enumerate(LEARNING)]
     assert [axes.get_title(loc="left") or axes.get_title() for axes in figure.axes] == list(LEARNING.values())
+
+
+def level_price(shares: list[float], projects: int = 1) -> dict[str, Any]:
+    """Return a level's curve with these shares, at 0, 3, 6 bits overclaimed in each project."""
+    curve = [
+        {
+            "share": {"value": share, "low": share, "high": share},
+            "overclaimed": {"value": 3.0 * i * projects},
+        }
+        for i, share in enumerate(shares)
+    ]
+    return {"projects": projects, "honest": curve[0], "curve": curve}
+
+
+def test_a_price_is_drawn_per_project_over_that_of_earlier_rules() -> None:
+    levels = {"Debt": level_price([1.0, 0.8]), "Frontier": level_price([1.0, 0.9], projects=3)}
+    with styled():
+        figure = price_figure(levels, {"Debt": level_price([1.0, 0.95])})
+    debt, frontier = ([line.get_xydata().tolist() for line in axes.lines] for axes in figure.axes[:2])
+    assert debt[0] == [[0.0, 1.0], [3.0, 0.95]]
+    assert debt[1] == [[0.0, 1.0], [3.0, 0.8]]
+    assert frontier[0] == [[0.0, 1.0], [3.0, 0.9]]
 
 
 def test_a_share_of_few_findings_is_not_drawn() -> None:
