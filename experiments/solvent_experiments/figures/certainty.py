@@ -29,7 +29,7 @@ def certainty(
     training: Mapping[str, Mapping[str, Sequence[float]]], calibration: Mapping[str, Sequence[Any]]
 ) -> Figure:
     """Draw what learners overclaim over training, and their calibration, from the series of the study."""
-    figure = new_figure(2.9)
+    figure = new_figure(3.1)
     left, right = figure.subplots(1, 2)
     right.plot([0, 1], [0, 1], color=GREY, lw=0.8)
     for place, (label, look) in enumerate(LOOKS.items()):
@@ -56,5 +56,5 @@ def certainty(
     right.set_xticks(sorted({point["stated"] for points in calibration.values() for point in points}))
     right.yaxis.set_major_formatter(PercentFormatter(1.0))
     lines = [Line2D([], [], lw=1.6, ms=4.5, **look) for look in LOOKS.values()]
-    figure.legend(lines, list(LOOKS), loc="outside lower left", ncols=4, handlelength=2.6)
+    figure.legend(lines, list(LOOKS), loc="outside lower left", ncols=2, handlelength=2.6)
     return figure
