@@ -35,7 +35,6 @@ from solvent_experiments.studies.study import (
 from tests.commands import call
 
 STUDIES = all_studies()
-KEPT = [name for name in STUDIES if name != "certainty"]  # its runs follow its claim
 Tables = Callable[[str, str], dict[str, np.ndarray]]
 DEBT = preset("default")
 SEEDS = np.arange(8)
@@ -234,7 +233,7 @@ def test_studies_are_listed() -> None:
     call("study", "list").succeeded(*STUDIES)
 
 
-@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize("name", STUDIES)
 def test_a_clone_shows_the_result_that_it_comes_with(name: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)  # without runs
     shown = call("study", "show", name).succeeded(STUDIES[name].title, "the result of 20")
@@ -255,10 +254,10 @@ def test_an_edited_result_is_refused(tmp_path: Path, monkeypatch) -> None:
     call("study", "show", "voice").refused("voice.json", "allowed: a result that `solvent study show")
 
 
-RESULTS = {name: StudyResult.read(SHIPPED / f"{name}.json") for name in KEPT}
+RESULTS = {name: StudyResult.read(SHIPPED / f"{name}.json") for name in STUDIES}
 
 
-@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize("name", STUDIES)
 def test_a_shipped_verdict_follows_from_its_interval(name: str) -> None:
     """An edited number, interval or verdict is named."""
     findings = []
@@ -271,7 +270,7 @@ def test_a_shipped_verdict_follows_from_its_interval(name: str) -> None:
     assert RESULTS[name].verdict == verdict_on(findings)
 
 
-@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize("name", STUDIES)
 def test_a_shipped_difference_is_that_of_the_means(name: str) -> None:
     """An edited number is named: most differences can be had from the means beside them."""
     study, means, findings = STUDIES[name], RESULTS[name].means, RESULTS[name].findings
