@@ -98,15 +98,19 @@ def played(params: LabParams, agent: Agent, seeds: range) -> Arrays:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
+def worth(episodes: Arrays, at_least: float) -> float:
+    """Return the mean return of episodes, less what they lose for overclaiming less than ``at_least`` bits."""
+    missing = max(0.0, at_least - episodes["overclaimed"].mean())
+    return float(episodes["return"].mean() - TOO_LITTLE * missing)
+
+
 def best_strategy(
     params: LabParams, at_least: float, start: Strategy, generations: int, labs: int
 ) -> Strategy:
     """Return the strategy with the best return among those that overclaim at least so much, bits per episode."""
 
     def value(point: Sequence[float], seeds: range) -> float:
-        episodes = played(params, Searched(params, strategy=read(point, start)), seeds)
-        missing = max(0.0, at_least - episodes["overclaimed"].mean())
-        return float(episodes["return"].mean() - TOO_LITTLE * missing)
+        return worth(played(params, Searched(params, strategy=read(point, start)), seeds), at_least)
 
     title = f"at least {at_least:g} bits"
     return read(best_point(written(start), value, generations=generations, labs=labs, title=title), start)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.price import played, read, written
+from benchmarks.price import TOO_LITTLE, played, read, worth, written
 from solvent import preset
 from solvent.lab.columns import episode_columns
 from solvent.lab.verbs import Verb
@@ -80,6 +80,12 @@ def test_what_is_played_agrees_with_the_episode_columns(level: str) -> None:
     assert np.allclose(episodes["return"], columns["return"])
     assert np.allclose(episodes["overclaimed"], columns["debt_added"])
     assert (episodes["late"] <= episodes["last_project"] + 1e-12).all()
+
+
+def test_who_overclaims_too_little_loses_in_the_search() -> None:
+    episodes = {"return": np.array([8.0, 12.0]), "overclaimed": np.array([1.0, 3.0])}
+    assert worth(episodes, at_least=2.0) == 10.0
+    assert worth(episodes, at_least=3.0) == 10.0 - TOO_LITTLE
 
 
 def test_a_point_of_the_search_is_read_as_it_was_written() -> None:
