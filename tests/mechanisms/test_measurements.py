@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
-from solvent import LabEnv, LabParams, ParamError
+from solvent import LabEnv, LabParams, LabVectorEnv, ParamError
+from solvent.lab.codes import Event
 from solvent.lab.mechanisms.measurements import COUNT
+from solvent.lab.params import preset
 from solvent.lab.verbs import Verb
-from tests.labs import find, open_lab, take
+from tests.labs import find, open_lab, put, take
 
 DATA = "data"
+LAST_PLATE = LabParams.from_mapping({"observation": {"belief": "plate"}}, base=preset(DATA))
 
 
 def element(env, name):
@@ -45,6 +48,79 @@ def test_the_observation_holds_no_belief():
     assert not [name for name in fields if "entropy" in name or "class_" in name or "instrument" in name]
 
 
+# -- the last plate alone --------------------------------------------------------------------------
+
+
+def elements(env, *parts):
+    """Return the elements whose names end in one of these words."""
+    return {name: element(env, name) for name in env.observation_fields if name.endswith(parts)}
+
+
+def test_before_any_plate_its_elements_are_zero():
+    env = open_lab(base=LAST_PLATE, seed=1)
+    assert not any(elements(env, "last_plate", "mean", "spread", "number").values())
+
+
+def test_the_last_plate_shows_its_compound_and_its_readouts():
+    env = open_lab(base=LAST_PLATE, seed=1)
+    seen = take(env, Verb.SCREEN, 2, claim=0.0)[2]["last_bins"][0]
+    assert [name for name, flag in elements(env, "last_plate").items() if flag] == ["tunicamycin/last_plate"]
+    assert element(env, "plate/100 nM/mean") == pytest.approx(seen / 11)
+    assert element(env, "plate/100 nM/number") == pytest.approx(1 / (1 + COUNT))
+    assert element(env, "plate/10 nM/number") == 0.0
+
+
+def test_a_plate_takes_the_place_of_the_one_before_it():
+    env = open_lab(base=LAST_PLATE, seed=1)
+    take(env, Verb.SCREEN, 2, claim=0.0)
+    seen = take(env, Verb.SCREEN, 2, claim=0.0)[2]["last_bins"][0]
+    assert element(env, "plate/100 nM/mean") == pytest.approx(seen / 11)
+    assert element(env, "plate/100 nM/number") == pytest.approx(1 / (1 + COUNT))
+
+
+def test_vehicle_wells_take_the_place_of_a_compounds_plate():
+    env = open_lab(base=LAST_PLATE, seed=1)
+    take(env, Verb.SCREEN, 2, claim=0.0)
+    seen = take(env, Verb.DMSO)[2]["last_bins"][:4].astype(float)
+    assert not any(elements(env, "last_plate", "nM/number", "µM/number").values())
+    assert element(env, "vehicle/mean") == pytest.approx(seen.mean() / 11)
+    assert element(env, "vehicle/number") == pytest.approx(4 / (4 + COUNT))
+
+
+def test_a_compounds_plate_takes_the_place_of_vehicle_wells():
+    env = open_lab(base=LAST_PLATE, seed=1)
+    take(env, Verb.DMSO)
+    take(env, Verb.SCREEN, 2, claim=0.0)
+    vehicle = ("vehicle/mean", "vehicle/spread", "vehicle/number")
+    assert not any(elements(env, *vehicle).values())
+
+
+def test_what_runs_no_plate_leaves_the_last_one_shown():
+    env = open_lab({"assay": {"lot_heartbeats": 2}}, LAST_PLATE, seed=1)
+    take(env, Verb.SCREEN, 2, claim=0.0)
+    before = elements(env, "last_plate", "mean", "number")
+    put(env, debt=3.0)
+    assert take(env, Verb.SCREEN, 0, claim=0.0)[1]["event"] == Event.REFUSED  # and a new lot
+    put(env, debt=0.0)
+    take(env, Verb.REST)
+    take(env, Verb.PUBLISH_PUBLIC, 2, confidence=0.5)
+    assert elements(env, "last_plate", "mean", "number") == before
+
+
+def test_single_labs_and_a_vector_show_the_same_last_plates():
+    singles, labs = [LabEnv(LAST_PLATE) for _ in range(3)], LabVectorEnv(3, LAST_PLATE)
+    rng = np.random.default_rng(0)
+    shown = [labs.reset(seed=[0, 1, 2])[0]]
+    alone = [np.stack([env.reset(seed=seed)[0] for seed, env in enumerate(singles)])]
+    for actions in rng.integers(0, len(labs.actions), (25, 3)):
+        shown.append(labs.step(actions)[0])
+        alone.append(np.stack([env.step(action)[0] for env, action in zip(singles, actions, strict=True)]))
+    np.testing.assert_array_equal(np.stack(shown), np.stack(alone))
+
+
+# -- findings and rules ----------------------------------------------------------------------------
+
+
 def test_a_finding_asserts_the_class_that_it_names():
     env = open_lab(base=DATA, seed=1)
     take(env, Verb.SCREEN, 0, claim=0.0)
@@ -68,7 +144,8 @@ def test_belief_and_gain_are_those_of_the_posterior():
     [
         ({"gate": {"enabled": True}}, "publication.names_class"),
         ({"observation": {"joint": True}}, "observation.joint"),
-        ({"observation": {"belief": "none"}}, "observation.belief: got 'none'; allowed: .*data"),
+        ({"observation": {"belief": "none"}}, "observation.belief: got 'none'; allowed: .*data, plate"),
+        ({"observation": {"belief": "plate", "joint": True}}, "observation.joint"),
     ],
 )
 def test_what_does_not_go_together_is_one_line(changes, message):

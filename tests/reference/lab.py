@@ -56,6 +56,7 @@ class ReferenceLab:
         self.read: dict[tuple[int, int], list[int]] = {}  # readouts in this lot by compound and dose
         self.read_earlier: dict[tuple[int, int], list[int]] = {}
         self.vehicle: list[int] = []
+        self.last_plate_alone = params.observation.belief == "plate"
         self.measured, self.policy = measured_for(params), policy_of(params)
 
     # -- section 1: the world and the belief
@@ -107,6 +108,11 @@ class ReferenceLab:
                 self.marginal[m] = mixed / mixed.sum()
                 self.lowest[m] = min(self.lowest[m], self.entropy(m))
 
+    def begin_plate(self) -> None:
+        """Forget the plate before, where only the last one is shown."""
+        if self.last_plate_alone:
+            self.read, self.vehicle = {}, []
+
     def change_lot(self) -> None:
         """Forget the instrument; each compound keeps its marginal."""
         self.instrument = np.full(len(self.states), 1 / len(self.states))
@@ -114,9 +120,10 @@ class ReferenceLab:
             if self.measured_in_lot[m]:
                 self.joint[m] = self.marginal[m].astype(np.float32)
         self.measured_in_lot = [False] * len(self.potency)
-        for where, seen in self.read.items():
-            self.read_earlier.setdefault(where, []).extend(seen)
-        self.read, self.vehicle = {}, []
+        if not self.last_plate_alone:
+            for where, seen in self.read.items():
+                self.read_earlier.setdefault(where, []).extend(seen)
+            self.read, self.vehicle = {}, []
 
     # -- section 3: debt
 
@@ -277,6 +284,7 @@ class ReferenceLab:
             "plates",
             "published",
             "licence",
+            "read",
             "read_earlier",
         )
         for name in (*of_compounds, "wells"):
@@ -414,6 +422,7 @@ class ReferenceLab:
         elif verb in CALIBRATIONS:
             self.wells -= self.charged(verb)
             self.learn(verb, m, bins)
+            self.begin_plate()
             self.vehicle += bins
             self.debt -= min(self.debt, self.params.debt.repay_per_well * self.base_wells(verb))
             told.event = "calibrated"
@@ -427,6 +436,7 @@ class ReferenceLab:
             self.licence[m] += max(0.0, min(row["claim"], lowest - self.entropy(m)))
             self.plates[m].append(verb)
             doses = getattr(self.params.plates, VERBS[verb].name).doses
+            self.begin_plate()
             for dose, seen in zip(map(self.params.doses.index, doses), bins, strict=True):
                 self.page[m][dose] = seen
                 self.read.setdefault((m, dose), []).append(seen)

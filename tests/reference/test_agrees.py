@@ -26,6 +26,8 @@ CHANGES = {
     "lax": ("lab", {"debt": {"threshold": 6.0, "interest_cap": 8.0}, "gate": {"policy": "adaptive.P30"}}),
     "six slots": ("lab", {"energy": {"slots": 6, "regeneration": 9.0}}),
     "data over short projects": ("data", SHORT_PROJECTS),
+    "last plate": ("data", {"observation": {"belief": "plate"}, "assay": {"lot_heartbeats": 3}}),
+    "last plate over short projects": ("data", SHORT_PROJECTS | {"observation": {"belief": "plate"}}),
     "short projects": ("frontier", SHORT_PROJECTS | {"budget": {"heartbeats": 40}}),
     "wrong prices": ("energy", {"proposals": {"mispriced_least": 3}, "energy": {"slots": 6}}),
 }
@@ -53,7 +55,7 @@ def agree(env, lab, told, reward):
         atol=1e-4,
     )
     assert record["published"].astype(bool).tolist() == lab.published
-    if params.observation.belief == "data":
+    if params.observation.belief != "posterior":
         for lot, readouts in enumerate((lab.read, lab.read_earlier)):
             of_each = {where: (len(seen), sum(seen)) for where, seen in readouts.items()}
             counts, sums = record["readout_count"][lot], record["readout_sum"][lot]

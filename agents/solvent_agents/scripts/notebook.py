@@ -189,7 +189,7 @@ class Notebook:
 
     def __init__(self, params: LabParams, seed: int = 0) -> None:
         others = [name for name in ("energy", "career", "gate") if getattr(params, name).enabled]
-        if not measurements.is_active(params) or others:
+        if params.observation.belief != "data" or others:
             raise ParamError("agent", "notebook plays no such lab; allowed: Solvent/Data-v0 and its like")
         self._params, self._honest = params, Honest(params)
         self._batch = LabBatch(params, 1)

@@ -251,7 +251,7 @@ def close_heartbeat(lab, uniforms, tables, step):
     if assay.lot_is_due(lab, tables):
         n_readouts = lab.last_bins.shape[0]
         belief.change_lot(lab, uniforms[n_readouts], tables)
-        if tables.measurements.enabled:
+        if tables.measurements.enabled and not tables.measurements.last_plate:
             measurements.close_lot(lab)
         if tables.career.enabled and lab.heartbeat % tables.career.project_heartbeats == 0:
             career.begin_project(lab, uniforms[n_readouts + 1 :], tables)

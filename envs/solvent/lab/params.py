@@ -62,8 +62,10 @@ class BudgetParams(ParamGroup):
 class ObservationParams(ParamGroup):
     """Optional parts of the observation."""
 
-    belief: Literal["posterior", "data"] = setting(
-        "posterior", "content", "the exact posterior, or only the data that it was made from"
+    belief: Literal["posterior", "data", "plate"] = setting(
+        "posterior",
+        "content",
+        "the exact posterior, or only the data that it was made from, or of these only the last plate's",
     )
     joint: bool = setting(
         False,
@@ -94,7 +96,7 @@ class LabParams(MechanismParams):
             self.check(f"{name}.enabled", holds or not getattr(self, name).enabled, allowed)
         names_class = self.publication.names_class and self.gate.enabled
         self.check("publication.names_class", not names_class, "only where gate.enabled is false")
-        joint = self.observation.joint and self.observation.belief == "data"
+        joint = self.observation.joint and self.observation.belief != "posterior"
         self.check("observation.joint", not joint, "only where observation.belief is posterior")
         career, lot = self.career, self.assay.lot_heartbeats
         multiple = not career.enabled or career.project_heartbeats % lot == 0

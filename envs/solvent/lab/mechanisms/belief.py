@@ -186,7 +186,7 @@ def change_lot(lab, uniform, tables):
 
 def observed(params: Any) -> tuple[str, ...]:
     """Return the names of what ``observe`` writes."""
-    if params.observation.belief == "data":
+    if params.observation.belief != "posterior":
         return ()  # ``measurements`` is in its place
     assay, compounds = params.assay, params.assay.compounds
     states = [f"gain={gain:g},plate_sd={sd:g}" for gain in assay.gains for sd in assay.plate_sds]
