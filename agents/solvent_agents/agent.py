@@ -31,7 +31,8 @@ Actions = NDArray[np.int64]
 
 @runtime_checkable
 class Agent(Protocol):
-    """Chooses actions. Agents keep no memory of an episode: the observation carries it.
+    """Chooses actions. Most agents keep no memory of an episode: the observation carries it. One that keeps a memory
+    begins afresh at ``start`` (``DrawsLots``).
 
     An agent is made for the parameters of a lab and its own seed (``AGENTS[name](params, seed)``),
     plays any number of labs with these parameters, and sees nothing but what ``act`` is given.
@@ -66,7 +67,10 @@ class ReadsNotebook(Protocol):
 
 @runtime_checkable
 class DrawsLots(Protocol):
-    """An agent that makes random choices. It is told the labs' seeds, so that they don't depend on the batch."""
+    """An agent that makes random choices or remembers episodes. It is told when they begin.
+
+    With the labs' seeds its choices don't depend on the batch.
+    """
 
     def start(self, lab_seeds: Sequence[int]) -> None:
         """Begin episodes in labs with these seeds, one per row."""
@@ -90,7 +94,7 @@ class TakesTime(Protocol):
 
 
 def start_labs(agent: Agent, seeds: Sequence[int]) -> None:
-    """Tell an agent that draws lots the seeds of the labs whose episodes begin."""
+    """Tell an agent that draws lots or remembers episodes the seeds of the labs whose episodes begin."""
     if isinstance(agent, DrawsLots):
         agent.start(seeds)
 

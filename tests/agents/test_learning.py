@@ -41,6 +41,12 @@ SMALL: dict[str, dict[str, Any]] = {
     "MaskablePPO": {**SHARED, "batch_size": 64},
     "PPO": {**SHARED, "batch_size": 64},
     "QRDQN": VALUES,
+    "RecurrentPPO": {
+        "n_envs": 8,
+        "n_steps": 8,
+        "batch_size": 64,
+        "policy_kwargs": {"lstm_hidden_size": 8, "net_arch": [8]},
+    },
     "TRPO": {**SHARED, "batch_size": 64},
 }
 
@@ -531,6 +537,84 @@ def test_arguments_that_the_algorithm_refuses_are_one_line(tmp_path):
         train(recipe_of(n_envs=1, n_steps=1), PARAMS, seed=0, folder=tmp_path, track=None)
     assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
+
+
+# -- a policy with a memory ----------------------------------------------------------------------
+
+LAST_PLATE = solvent.LabParams.from_mapping({"observation": {"belief": "plate"}}, base=solvent.preset("data"))
+SEEDS = range(10_000, 10_008)
+
+
+@pytest.fixture(scope="module")
+def recurrent(tmp_path_factory) -> LearnedAgent:
+    """A policy that has learnt a little."""
+    folder = tmp_path_factory.mktemp("recurrent")
+    recipe = recipe_of("RecurrentPPO", learning_rate=0.02, ent_coef=0.1, n_timesteps=1024)
+    train(recipe, LAST_PLATE, seed=0, folder=folder, track=None)
+    return LearnedAgent.load(folder, LAST_PLATE)
+
+
+def acts(agent: LearnedAgent, observations: Any, times: int = 6) -> Any:
+    """What an agent does, from the start of an episode, in labs that always look alike."""
+    agent.start()
+    return np.array([agent.act(observations, np.ones((len(observations), 1))) for _ in range(times)])
+
+
+@pytest.fixture(scope="module")
+def looks() -> Any:
+    return np.random.default_rng(0).uniform(-1.0, 1.0, (8, 66)).astype(np.float32)
+
+
+def test_what_a_recurrent_policy_does_depends_on_what_it_saw(recurrent, looks):
+    first, *later = acts(recurrent, looks)
+    assert (later != first).any()
+
+
+def test_a_recurrent_policy_forgets_the_episode_before(recurrent, looks):
+    np.testing.assert_array_equal(acts(recurrent, looks), acts(recurrent, looks))
+
+
+def test_a_recurrent_policy_acts_alike_in_one_lab_and_in_eight(recurrent, looks):
+    alone = [acts(recurrent, looks[i : i + 1]) for i in range(8)]
+    np.testing.assert_array_equal(acts(recurrent, looks), np.concatenate(alone, axis=1))
+
+
+def test_episodes_of_a_recurrent_policy_depend_on_no_batch(recurrent):
+    whole, split = (episodes(recurrent, LAST_PLATE, SEEDS, batch=batch, trace=True) for batch in (8, 3))
+    np.testing.assert_array_equal(whole["trace"]["action"], split["trace"]["action"])
+
+
+def test_a_loaded_recurrent_policy_remembers_as_the_trained_one(tmp_path, looks, monkeypatch):
+    models = []
+    learn = ALGORITHMS["RecurrentPPO"].learn
+    monkeypatch.setattr(
+        ALGORITHMS["RecurrentPPO"], "learn", lambda self, *a, **k: models.append(self) or learn(self, *a, **k)
+    )
+    path = train(recipe_of("RecurrentPPO"), LAST_PLATE, seed=1, folder=tmp_path, track=None)
+    trained = LearnedAgent(models[0].policy, "trained")
+    np.testing.assert_array_equal(acts(LearnedAgent.load(path, LAST_PLATE), looks), acts(trained, looks))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("policy", "MlpPolicy"),
+        ("class_target", "truth"),
+        ("policy_kwargs.class_width", 8),
+        ("policy_kwargs.lstm_hidden_size", 4096),
+        ("policy_kwargs.n_lstm_layers", 100),
+    ],
+)
+def test_a_recurrent_recipe_refuses_what_its_policy_lacks(key, value):
+    group, _, size = key.rpartition(".")
+    with pytest.raises(ParamError, match=rf"^x\.{key}: .*allowed: ") as error:
+        recipe_of("RecurrentPPO", **({group: {size: value}} if group else {key: value}))
+    assert "\n" not in str(error.value)
+
+
+def test_only_a_recurrent_algorithm_has_a_recurrent_policy():
+    with pytest.raises(ParamError, match=r"^x\.policy: got 'MlpLstmPolicy'; allowed: "):
+        recipe_of("PPO", policy="MlpLstmPolicy", policy_kwargs={})
 
 
 # -- policy files --------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -161,10 +161,14 @@ def train(
 
 
 class LearnedAgent:
-    """A trained policy as an agent: it takes the most probable action."""
+    """A trained policy as an agent: it takes the most probable action.
+
+    A recurrent policy remembers what it saw in each lab from one ``act`` to the next; ``start`` makes it forget.
+    """
 
     def __init__(self, policy: BasePolicy, name: str) -> None:
         self.policy, self.name = policy, name
+        self.start()
 
     @classmethod
     def load(cls, path: Path, params: LabParams) -> LearnedAgent:
@@ -176,9 +180,15 @@ class LearnedAgent:
         policy, algorithm = load_policy(path, params)
         return cls(policy, algorithm.lower())
 
+    def start(self, lab_seeds: Sequence[int] = ()) -> None:
+        """Begin episodes, one per row of the next ``act``. The seeds make no difference: nothing is drawn."""
+        self._state: tuple[NDArray[Any], ...] | None = None  # of an LSTM, a row for each lab
+
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
         """Return actions for ``n`` labs; see ``Agent.act``."""
         masked = isinstance(self.policy, MaskableActorCriticPolicy)
         extra: dict[str, Any] = {"action_masks": np.asarray(masks, np.bool_)} if masked else {}
-        actions, _ = self.policy.predict(observations, deterministic=True, **extra)
+        actions, self._state = self.policy.predict(
+            observations, state=self._state, deterministic=True, **extra
+        )
         return np.asarray(actions, np.int64)

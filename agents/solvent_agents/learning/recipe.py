@@ -10,28 +10,43 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError, create_model
-from sb3_contrib import QRDQN, TRPO, MaskablePPO
+from pydantic import BaseModel, Field, ValidationError, create_model, with_config
+from sb3_contrib import QRDQN, TRPO, MaskablePPO, RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
+from typing_extensions import TypedDict  # pydantic needs it on Python 3.11
 
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError, nearest
 from solvent_agents.learning.policies import MaskableSharedPolicy, SharedPolicy
 from solvent_agents.learning.sb3 import ClassTarget, Rewards
 
-# Not RecurrentPPO: an agent is a function of the observation, and has no memory to keep its state in.
 ALGORITHMS: dict[str, type[BaseAlgorithm]]
-ALGORITHMS = {algorithm.__name__: algorithm for algorithm in (A2C, DQN, MaskablePPO, PPO, QRDQN, TRPO)}
+ALGORITHMS = {each.__name__: each for each in (A2C, DQN, MaskablePPO, PPO, QRDQN, RecurrentPPO, TRPO)}
+ONLY_POLICY = {"DQN": "MlpPolicy", "QRDQN": "MlpPolicy", "RecurrentPPO": "MlpLstmPolicy"}
+"""The policy of an algorithm that has no choice."""
 RECIPES = Path(__file__).parent / "recipes"
 """The recipes of all levels, a file per learner."""
 FALLING = ("learning_rate", "clip_range", "ent_coef")
 
 _Falling = Annotated[str, Field(pattern=r"^lin_[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?$")]
 _Width = Annotated[int, Field(ge=1, le=2048)]  # a stranger's policy file can't take all memory
+_Layers = Annotated[list[_Width], Field(max_length=8)]
+
+
+@with_config(extra="forbid")
+class LstmSizes(TypedDict, total=False):
+    """Sizes of an ``MlpLstmPolicy``: its LSTMs, and the layers behind them."""
+
+    lstm_hidden_size: Annotated[int, Field(ge=1, le=1024)]
+    n_lstm_layers: Annotated[int, Field(ge=1, le=4)]
+    net_arch: _Layers
+
+
 _SIZES: dict[str, Any] = {
     "SharedPolicy": dict[Literal["width", "value_width", "class_width"], _Width],
-    "MlpPolicy": dict[Literal["net_arch"], Annotated[list[_Width], Field(max_length=8)]],
+    "MlpPolicy": dict[Literal["net_arch"], _Layers],
+    "MlpLstmPolicy": LstmSizes,
 }
 
 
@@ -43,7 +58,7 @@ class Recipe(Rewards):
     # Steps between evaluations on separate labs; the best policy is kept. None: the last policy.
     evaluate_every: int | None = Field(default=None, ge=1)
     n_envs: int = Field(default=256, ge=1, le=2**20)  # labs stepped together
-    policy: Literal["SharedPolicy", "MlpPolicy"] = "SharedPolicy"  # DQN and QRDQN have only the other
+    policy: Literal["SharedPolicy", "MlpPolicy"] = "SharedPolicy"  # some have no choice: ``ONLY_POLICY``
     policy_kwargs: dict[str, Any] = Field(default_factory=dict)
     # What the class head of a SharedPolicy (``class_width``) learns from. It is granted in training alone.
     class_target: ClassTarget | None = None
@@ -70,7 +85,7 @@ class Recipe(Rewards):
             falling = ", or lin_<number> for a linear fall to 0" if key in FALLING else ""
             raise ParamError(f"{where}{key}", problem + falling) from None
         if bool(recipe.class_target) != ("class_width" in recipe.policy_kwargs):
-            problem = "allowed: with policy_kwargs.class_width, and the reverse"
+            problem = "allowed: with policy_kwargs.class_width of a SharedPolicy, and the reverse"
             raise ParamError(f"{where}class_target", f"got {recipe.class_target!r}; {problem}")
         return recipe
 
@@ -98,8 +113,8 @@ class Recipe(Rewards):
         Raises:
             ParamError: a class head for labs whose findings don't name their class.
         """
-        if self.policy == "MlpPolicy":
-            return ALGORITHMS[self.algorithm].policy_aliases["MlpPolicy"], dict(self.policy_kwargs)
+        if self.policy != "SharedPolicy":
+            return ALGORITHMS[self.algorithm].policy_aliases[self.policy], dict(self.policy_kwargs)
         if "class_width" in self.policy_kwargs and not params.publication.names_class:
             raise ParamError("class_width", "allowed: where publication.names_class is true")
         shared = MaskableSharedPolicy if self.algorithm == "MaskablePPO" else SharedPolicy
@@ -114,7 +129,8 @@ def first_problem(error: ValidationError, model: type[BaseModel]) -> tuple[str, 
     if first["type"] == "missing":
         return key, "missing"
     if first["type"] == "extra_forbidden":
-        return key, "unknown key" + nearest(key, model.model_fields)
+        known = LstmSizes.__annotations__ if "policy_kwargs" in first["loc"] else model.model_fields
+        return key, "unknown key" + nearest(key.rpartition(".")[2], known)
     problem = re.sub("^(Input|String) should (be|match)", "allowed:", first["msg"])
     return key, f"got {first['input']!r:.60}; {problem}"
 
@@ -127,7 +143,8 @@ def _recipe_of(algorithm: str, mlp: bool) -> type[Recipe]:
     fields: dict[str, Any] = {p.name: (p.annotation, None) for p in parameters if p.name not in given}
     fields["device"] = (Annotated[str, Field(pattern=r"^(cpu|cuda(:[0-9]{1,3})?)$")], "cpu")
     fields |= {key: (fields[key][0] | _Falling, None) for key in FALLING if key in fields}
-    if algorithm in ("DQN", "QRDQN"):
-        mlp, fields["policy"] = True, (Literal["MlpPolicy"], "MlpPolicy")
-    fields["policy_kwargs"] = (_SIZES["MlpPolicy" if mlp else "SharedPolicy"], {})
+    policy = ONLY_POLICY.get(algorithm, "MlpPolicy" if mlp else "SharedPolicy")
+    if algorithm in ONLY_POLICY:
+        fields["policy"] = (Literal[policy], policy)
+    fields["policy_kwargs"] = (_SIZES[policy], {})
     return create_model("Recipe", __base__=Recipe, **fields)
