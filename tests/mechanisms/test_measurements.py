@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv, LabParams, LabVectorEnv, ParamError
+from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
 from solvent.lab.mechanisms.measurements import COUNT
 from solvent.lab.params import preset
+from solvent.lab.tables import tables_for
 from solvent.lab.verbs import Verb
+from solvent.lab.words.quantities import dose_text
 from tests.labs import find, open_lab, put, take
 
 DATA = "data"
@@ -116,6 +119,37 @@ def test_single_labs_and_a_vector_show_the_same_last_plates():
         shown.append(labs.step(actions)[0])
         alone.append(np.stack([env.step(action)[0] for env, action in zip(singles, actions, strict=True)]))
     np.testing.assert_array_equal(np.stack(shown), np.stack(alone))
+
+
+def after_a_dose_response():
+    """Labs in which the first compound's first plate has run, and what it showed and paid."""
+    labs, table = LabVectorEnv(400, LAST_PLATE), action_table(LAST_PLATE)
+    labs.reset(seed=list(range(400)))
+    plates = (table["verb"] == Verb.DOSE_RESPONSE) & (table["compound"] == 0) & (table["claim"] == 0.75)
+    observations, rewards, *_ = labs.step(np.full(400, np.flatnonzero(plates)[0]))
+    return labs, observations.copy(), rewards.copy()
+
+
+def test_the_last_plate_holds_all_that_the_first_plate_taught():
+    labs, observations, _ = after_a_dose_response()
+    doses = [dose_text(dose) for dose in LAST_PLATE.plates.dose_response.doses]
+    columns = [labs.observation_fields.index(f"plate/{dose}/mean") for dose in doses]
+    bins = np.rint(11 * observations[:, columns]).astype(int)
+    likelihood = tables_for(LAST_PLATE).dose_likelihood[Verb.DOSE_RESPONSE][np.arange(len(doses)), bins]
+    belief = LAST_PLATE.assay.class_prior * likelihood.prod(axis=1).mean(axis=1)  # over instruments
+    belief /= belief.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(belief, labs.batch.labs["marginal"][:, 0], atol=1e-5)
+
+
+def test_a_finding_on_one_plate_alone_pays():
+    """So an agent without memory can earn something."""
+    labs, _, rewards = after_a_dose_response()
+    belief, table = labs.batch.labs["marginal"][:, 0], action_table(LAST_PLATE)
+    named = (table["verb"] == Verb.PUBLISH_PUBLIC) & (table["compound"] == 0)
+    findings = {(row["potency"], row["confidence"]): i for i, row in enumerate(table) if named[i]}
+    stated = np.where(belief.max(axis=1) > 0.65, 0.75, 0.5)
+    actions = [findings[of_lab] for of_lab in zip(belief.argmax(axis=1), stated, strict=True)]
+    assert (rewards + labs.step(np.array(actions))[1]).mean() > 0.5  # 0.8, less four standard errors
 
 
 # -- findings and rules ----------------------------------------------------------------------------
