@@ -13,10 +13,12 @@ from matplotlib.text import Text
 
 from solvent.lab.codes import VERDICTS
 from solvent.lab.verbs import Verb
+from solvent_agents import PLAYERS
 from solvent_experiments import report
-from solvent_experiments.figures.certainty import LOOKS, certainty
+from solvent_experiments.figures import certainty as calibration
 from solvent_experiments.figures.data import RunData, held, stretches
 from solvent_experiments.figures.drawing import FIGURES
+from solvent_experiments.figures.frame import names_at_right
 from solvent_experiments.figures.headline import (
     LEARNING,
     MEASURES,
@@ -26,7 +28,7 @@ from solvent_experiments.figures.headline import (
     while_learning,
 )
 from solvent_experiments.figures.price import price_figure
-from solvent_experiments.figures.style import PALETTE, as_image, colour_of, head, styled
+from solvent_experiments.figures.style import LOOKS, PALETTE, as_image, colour_of, head, styled
 from solvent_experiments.folder import Columns, joined
 from solvent_experiments.studies.results import StudyResult
 from solvent_experiments.summary import SCORES
@@ -137,7 +139,9 @@ def test_agents_that_are_never_refused_are_named() -> None:
     calm = tables.rows("hermit", tables.HONEST | {"refusals": [0] * 5})
     quiet = joined([tables.traces(), tables.trace("hermit", 10_000, debt=[0, 0, 0, 0])])
     run = tables.run_of(episodes=joined([tables.episodes(), calm]), traces=quiet)
-    assert drawn("episode", run).axes[4].get_xlabel() == "never refused: hermit"
+    causes = drawn("episode", run).axes[4]
+    assert "hermit" not in [label.get_text() for label in causes.get_yticklabels()]
+    assert causes.get_title(loc="left").endswith("the others: none")
 
 
 def test_a_learning_curve_is_the_mean_of_all_seeds(hand: RunData) -> None:
@@ -234,6 +238,21 @@ def test_stretches_have_every_seed() -> None:
     assert [[list(rows) for rows in groups] for _, groups in found] == [[[0], [3]], [[2], [4]]]
 
 
+def test_no_two_agents_look_alike() -> None:
+    looks = {name: (look.colour, str(look.dash)) for name, look in LOOKS.items()}
+    assert looks.keys() >= PLAYERS.keys()
+    assert len(set(looks.values())) == len(looks)
+
+
+def test_a_name_outside_the_panel_has_its_value_and_no_line_to_it() -> None:
+    axes = Figure().subplots()
+    axes.set_ylim(0.0, 10.0)
+    names_at_right(axes, [(5.0, "inside", "k"), (-4.0, "below", "k")], 2.0)
+    inside, below = sorted(axes.texts, key=lambda text: text.get_text(), reverse=True)
+    assert (inside.get_text(), below.get_text()) == ("inside", "below (\N{MINUS SIGN}4.00)")
+    assert (inside.arrow_patch is None, below.arrow_patch is None) == (False, True)
+
+
 def test_names_are_text_whatever_their_characters() -> None:
     hostile = "$x_1$ <b>"
     episodes = tables.episodes()
@@ -294,9 +313,11 @@ def test_a_share_of_few_findings_is_not_drawn() -> None:
         {"stated": stated, "findings": count, "right": right} for stated, count in ((0.5, 30), (0.95, 29))
     ]
     with styled():
-        figure = certainty(dict.fromkeys(LOOKS, series(1.0)), dict.fromkeys(LOOKS, points))
+        figure = calibration.certainty(
+            dict.fromkeys(calibration.LOOKS, series(1.0)), dict.fromkeys(calibration.LOOKS, points)
+        )
     shares = [line for line in figure.axes[1].lines if line.get_linestyle() == "None"]
-    assert [list(line.get_ydata()) for line in shares] == [[0.8]] * len(LOOKS)
+    assert [list(line.get_ydata()) for line in shares] == [[0.8]] * len(calibration.LOOKS)
 
 
 def test_measures_over_training_are_those_of_the_seeds() -> None:

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from solvent.lab.codes import Event
 from solvent_experiments.figures.data import DRAWS, RunData
-from solvent_experiments.figures.frame import LABEL, dots, names_at_right
-from solvent_experiments.figures.style import DASHED, GREY, colour_of, new_figure, signed
+from solvent_experiments.figures.frame import LABEL, dots
+from solvent_experiments.figures.style import DASHED, GREY, colour_of, look_of, new_figure, signed
 from solvent_experiments.folder import select
 from solvent_experiments.statistics import mean_interval
 
@@ -34,17 +34,16 @@ def comparison(run: RunData) -> Figure:
     means.axvline(0, color=GREY, lw=0.8)
     low, high = np.percentile(run.episodes["return"], (1, 99.5))
     values = np.linspace(min(low, high - 0.5), high + 0.02 * max(high - low, 0.5), 300)
-    ends = []
     for name in names:
         returns = run.sample(name, "return").pooled
         profile = (returns > values[:, None]).mean(axis=1)
-        shares.plot(values, profile, color=colour_of(name), lw=2.0 if name in run.learned else 1.2)
-        ends.append((float(np.mean(profile)), name, colour_of(name)))
+        width = 2.0 if name in run.learned else 1.2
+        shares.plot(values, profile, lw=width, label=name, **look_of(name).line)
     shares.set_xlim(values[0], values[-1])
     shares.set_ylim(0, 1.01)
     shares.set_title("share of episodes with a return above x")
-    shares.set_xlabel("x, return of an episode (bits); names in the order of their mean")
-    names_at_right(shares, ends, inches)
+    shares.set_xlabel("x, return of an episode (bits)")
+    shares.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=2.4, labelspacing=0.25)
     return figure
 
 
@@ -70,10 +69,7 @@ def honesty(run: RunData) -> Figure:
     axes.margins(0.12, 0.1)
     axes.set_xlim(left=-0.04 * axes.get_xlim()[1])
     axes.set_title("return (bits, mean)")
-    axes.set_xlabel(
-        "overclaimed bits per episode (mean): claimed and not learned,\n"
-        "asserted and not licensed; bars: 95 %, diamond: learned"
-    )
+    axes.set_xlabel("overclaimed bits per episode (mean); bars: 95 %, diamond: learned")
     figure.draw_without_rendering()
     adjust_text(
         texts,
@@ -113,9 +109,7 @@ def claims(run: RunData) -> Figure | None:
         axes.text(0.03, 0.97, means, transform=axes.transAxes, va="top", color=GREY)
     left = [agent for agent in run.agents if agent not in explored]
     figure.supxlabel(
-        "claimed before the experiment (bits); dot: mean gain, its area: how often\n"
-        "bar: 10 to 90 %, dashed: claim = gain, numbers: claimed \N{RIGHTWARDS ARROW} gained"
-        + (f"\nno experiment: {', '.join(left)}" if left else ""),
+        "claimed before the experiment (bits)" + (f"; no experiment: {', '.join(left)}" if left else ""),
         fontsize=axes.xaxis.label.get_size(),
     )
     figure.supylabel("gained (bits)", fontsize=axes.xaxis.label.get_size())

@@ -30,15 +30,18 @@ FIGURES: Mapping[str, Callable[[RunData], Figure | None]] = {
 """File name -> function that draws it, which returns None if the run has no data for it. The first is shown first."""
 
 CAPTIONS: Mapping[str, str] = {
-    "episode": "Refusals caused by debt so far, debt, wells, and accepted bits minus debt over an episode. "
+    "episode": "Refusals caused by debt so far, debt, wells, and accepted bits minus debt over an episode, means; a "
+    "learner's band is from the 10th to the 90th percentile. "
     "At the bottom: refusals per episode by cause.",
-    "learning_curve": "Return of training episodes against training steps. Dots and dashed lines are evaluations.",
+    "learning_curve": "Return of training episodes against training steps, with a 95 % interval over training seeds. "
+    "Dots and dashed lines are evaluations.",
     "refusal_curve": "Refusals per training episode by reason against training steps, one panel per learner.",
-    "honesty": "Return against overclaimed bits per episode. Honest and successful agents are at the top left.",
+    "honesty": "Return against overclaimed bits per episode, those claimed and not learned or asserted and not "
+    "licensed. Honest and successful agents are at the top left.",
     "comparison": "Return of each agent, its difference from the honest script on the same episodes, and the share of "
     "episodes above each return.",
-    "claims": "Mean gain of the experiments with each claim, with the range from the 10th to the 90th percentile. "
-    "On the diagonal, gains equal claims.",
+    "claims": "Mean gain of the experiments with each claim, with the range from the 10th to the 90th percentile; a "
+    "dot's area says how often. On the diagonal, gains equal claims. Numbers: claimed \N{RIGHTWARDS ARROW} gained.",
     "energy_curve": "Energy at the start of each heartbeat, and energy spent per episode by intent.",
     "verdicts": "Share of findings by the gate's verdict, wrong findings accepted per episode, and the shares while "
     "learning.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -55,12 +54,11 @@ def episode(run: RunData) -> Figure | None:
         names_at_right(axes, ends, inches)
         axes.set_title(title)
     level_line(panels[1], run.lab.debt.threshold)
-    panels[-1].set_xlabel("heartbeat (line: mean of episodes, band: 10 to 90 % of a learner's)")
+    panels[-1].set_xlabel("heartbeat")
     by_debt = [rows[agent].mean("refusals_by_debt") for agent in refused]
     otherwise = [rows[agent].mean("refusals") - part for agent, part in zip(refused, by_debt, strict=True)]
     stacked(causes, refused, {BY_DEBT[1]: by_debt, OTHERWISE[1]: otherwise}, shares=False)
-    causes.set_title("refusals per episode by cause")
-    never = [agent for agent in run.agents if agent not in refused]
-    causes.set_xlabel(textwrap.fill(f"never refused: {', '.join(never)}", 60) if never else "")
+    others = "; the others: none" if len(refused) < len(run.agents) else ""
+    causes.set_title(f"refusals per episode by cause{others}")
     key(figure, dict((BY_DEBT, OTHERWISE)))
     return figure

@@ -70,7 +70,7 @@ def _findings(
         for name, colour in columns.items():
             part = training[name]
             over = [_share(part, whole, groups) for _, groups in points]
-            band(axes, [x for x, _ in points], over, colour)
+            band(axes, [x for x, _ in points], over, color=colour)
         axes.set_ylim(0, 1)
         axes.set_title(f"{agent} while learning: share of findings, band: 95 %", color=colour_of(agent))
         step_axis(axes)

@@ -13,18 +13,17 @@ from matplotlib.ticker import EngFormatter
 from numpy.typing import NDArray
 
 from solvent_experiments.figures.data import RunData, held
-from solvent_experiments.figures.style import DASHED, GREY, INK, SIZE, colour_of, signed
+from solvent_experiments.figures.style import DASHED, GREY, INK, SIZE, look_of, signed
 from solvent_experiments.statistics import Interval
 
 LABEL = 0.155  # inches between the names at the ends of lines
 
 
-def band(axes: Axes, xs: Sequence[float], intervals: Sequence[Interval], colour: str, **line: Any) -> None:
+def band(axes: Axes, xs: Sequence[float], intervals: Sequence[Interval], **line: Any) -> None:
     """Draw values as a line and their intervals as a band."""
-    axes.fill_between(
-        xs, [f.low for f in intervals], [f.high for f in intervals], color=colour, alpha=0.25, lw=0
-    )
-    axes.plot(xs, [f.value for f in intervals], color=colour, **line)
+    low, high = ([getattr(interval, end) for interval in intervals] for end in ("low", "high"))
+    axes.fill_between(xs, low, high, color=line["color"], alpha=0.25, lw=0)
+    axes.plot(xs, [interval.value for interval in intervals], **line)
 
 
 def level_line(axes: Axes, value: float) -> None:
@@ -34,18 +33,34 @@ def level_line(axes: Axes, value: float) -> None:
 def names_at_right(axes: Axes, ends: Sequence[tuple[float, str, str]], inches: float) -> None:
     """Write names with their colours beside the ends of lines in a panel of this height, apart from each other.
 
-    The limits of the axis are final when this is called.
+    A name is tied to its line; one whose line lies outside the panel has its value instead. The limits of the axis are
+    final when this is called.
     """
     bottom, top = axes.get_ylim()
     ordered = sorted(ends)
-    heights = [float(np.clip((value - bottom) / (top - bottom), -0.02, 1.02)) for value, _, _ in ordered]
-    places = spread(heights, LABEL / inches)
-    for height, place, (_, name, colour) in zip(heights, places, ordered, strict=True):
-        axes.annotate(
-            name, (1.0, height), (1.04, place), "axes fraction", "axes fraction", va="center", color=colour,
-            arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.5, "shrinkA": 0, "shrinkB": 0, "relpos": (0.0, 0.5)},
-            annotation_clip=False,
-        )  # fmt: skip
+    heights = [(value - bottom) / (top - bottom) for value, _, _ in ordered]
+    places = spread([float(np.clip(height, -0.02, 1.02)) for height in heights], LABEL / inches)
+    for height, place, (value, name, colour) in zip(heights, places, ordered, strict=True):
+        text: dict[str, Any] = {
+            "xycoords": "axes fraction",
+            "va": "center",
+            "color": colour,
+            "annotation_clip": False,
+        }
+        if 0.0 <= height <= 1.0:
+            tie = {
+                "arrowstyle": "-",
+                "color": GREY,
+                "lw": 0.5,
+                "shrinkA": 0,
+                "shrinkB": 0,
+                "relpos": (0.0, 0.5),
+            }
+            axes.annotate(
+                name, (1.0, height), (1.04, place), textcoords="axes fraction", arrowprops=tie, **text
+            )
+        else:
+            axes.annotate(f"{name} ({signed(value)})", (1.04, place), **text)
 
 
 def spread(places: Sequence[float], gap: float) -> list[float]:
@@ -69,11 +84,13 @@ def over_heartbeats(
     heartbeats, ends = run.lab.budget.heartbeats, []
     beats = np.arange(heartbeats + 1)
     for agent, of in values.items():
-        grid, colour = held(run.traces_of(agent), of, heartbeats), colour_of(agent)
+        grid, look = held(run.traces_of(agent), of, heartbeats), look_of(agent)
         if agent in run.learned:
-            axes.fill_between(beats, *np.percentile(grid, (10, 90), axis=0), color=colour, alpha=0.2, lw=0)
-        axes.plot(beats, grid.mean(axis=0), color=colour, lw=2.0 if agent in run.learned else 1.2)
-        ends.append((float(grid[:, -1].mean()), agent, colour))
+            axes.fill_between(
+                beats, *np.percentile(grid, (10, 90), axis=0), color=look.colour, alpha=0.2, lw=0
+            )
+        axes.plot(beats, grid.mean(axis=0), lw=2.0 if agent in run.learned else 1.2, **look.line)
+        ends.append((float(grid[:, -1].mean()), agent, look.colour))
     axes.set_xlim(0, heartbeats)
     return ends
 
@@ -124,8 +141,8 @@ def key(figure: Figure, named: Mapping[str, str]) -> None:
     figure.legend(handles=handles, loc="outside lower left", ncols=ncols, columnspacing=1.2)
 
 
-def step_axis(axes: Axes, *notes: str) -> None:
+def step_axis(axes: Axes) -> None:
     """Label an axis of training steps."""
-    axes.set_xlabel("\n".join(["training steps (actions in all labs)", *notes]))
+    axes.set_xlabel("training steps (actions in all labs)")
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_xlim(left=0)

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from solvent_experiments.figures.data import stretches
 from solvent_experiments.figures.frame import level_line, step_axis
-from solvent_experiments.figures.style import DASHED, GREEN, GREY, RED, colour_of, new_figure
+from solvent_experiments.figures.style import DASHED, GREEN, GREY, RED, WINE, Look, look_of, new_figure
 from solvent_experiments.folder import Columns
 
 MEASURES = {
@@ -27,8 +27,9 @@ LEARNING = {
     "wrong": "wrong findings",
 }
 """What is drawn over training, per episode."""
+LIARS = {"max_claimer": Look(RED, (0, (1, 1))), "insister": Look(WINE, (0, (4, 1, 1, 1)))}
+"""In this figure they stand out; in others they are scripts among many."""
 SETTINGS = {"enforced": "debt enforced", "tracked": "debt only tracked"}
-STYLES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 
 
 def headline(kept: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], threshold: float) -> Figure:
@@ -39,9 +40,8 @@ def headline(kept: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], th
     for column, (setting, of_agent) in enumerate(kept.items()):
         for row, (measure, title) in enumerate(MEASURES.items()):
             axes = panels[row, column]
-            for agent, style in zip(agents, STYLES, strict=False):
-                values = of_agent[agent][measure]
-                axes.plot(values, color=colour_of(agent), ls=style, lw=1.8)
+            for agent in agents:
+                axes.plot(of_agent[agent][measure], lw=1.8, **(LIARS.get(agent) or look_of(agent)).line)
             axes.set_title(title if column == 0 else "")
             axes.yaxis.set_major_locator(MaxNLocator(4))
             axes.margins(x=0)
@@ -58,7 +58,7 @@ def headline(kept: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], th
             low, high = zip(*(axes.get_ylim() for axes in panels[row]), strict=True)
             for axes in panels[row]:
                 axes.set_ylim(min(low), max(high))
-    lines = [Line2D([], [], color=colour_of(a), ls=s, lw=1.8) for a, s in zip(agents, STYLES, strict=False)]
+    lines = [Line2D([], [], lw=1.8, **(LIARS.get(agent) or look_of(agent)).line) for agent in agents]
     figure.legend(lines, agents, loc="outside lower left", ncols=len(agents), handlelength=2.6)
     return figure
 

@@ -6,6 +6,7 @@ import io
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -17,6 +18,7 @@ from matplotlib.figure import Figure
 from solvent.files import write_atomically
 from solvent.lab.codes import VERDICTS
 from solvent.lab.verbs import INTENTS
+from solvent_agents import AGENTS
 
 WIDTH = 5.1  # inches
 DPI = 200
@@ -29,18 +31,46 @@ PALETTE = BLUE, GREEN, RED, INDIGO, WINE, MAUVE, BLACK = (
 CATEGORIES = TEAL, OCHRE, LAVENDER, MINT, ROSE = ("#10B8A8", "#D0A038", "#B098F0", "#80E098", "#E8C0E0")
 """Strong colours are agents, paler ones are categories. Any two differ as people with colour blindness see them."""
 
-AGENTS = {
-    "ppo": BLUE,
-    "maskable_ppo": INDIGO,
-    "plain": RED,
-    "honest": GREEN,
-    **dict.fromkeys(("planner", "exact"), BLACK),
-    **dict.fromkeys(("random", "random_masked", "hermit"), MAUVE),
-    **dict.fromkeys(("max_claimer", "definitive", "overreacher", "spammer"), RED),
-    **dict.fromkeys(("surfer", "surfer_1.0", "surfer_0.5", "hoarder", "premature", "hedger"), WINE),
-    **dict.fromkeys(("insister", "zero_claimer", "calibrator", "spender", "fabricator"), INDIGO),
+DASHES = (
+    DASHED,
+    (0, (1, 1)),
+    (0, (6, 1.5, 1, 1.5)),
+    (0, (8, 2)),
+    (0, (3, 1, 1, 1, 1, 1)),
+    (0, (2, 2)),
+    (0, (5, 1)),
+)
+GREYS = ("#3A3A3A", "#707070", "#9C9C9C")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How an agent is drawn, in every figure."""
+
+    colour: str
+    dash: Any = "-"
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """The arguments of a line."""
+        return {"color": self.colour, "ls": self.dash}
+
+
+LOOKS = {
+    "ppo": Look(BLUE),
+    "maskable_ppo": Look(INDIGO),
+    "plain": Look(RED),
+    "a2c": Look(WINE),
+    "dqn": Look(MAUVE),
+    "honest": Look(GREEN, DASHED),
+    "notebook": Look(TEAL, DASHED),
+    "planner": Look(BLACK, DASHED),
+    "exact": Look(BLACK, DASHES[1]),
 }
-"""The colours of agents that are often seen together. Any other name has the colour of its hash."""
+_SCRIPTS = [name for name in AGENTS if name not in LOOKS]
+LOOKS |= {name: Look(GREYS[i // len(DASHES)], DASHES[i % len(DASHES)]) for i, name in enumerate(_SCRIPTS)}
+"""Learners have strong colours, scripts greys, each with a dash of its own."""
+
 BY_DEBT, OTHERWISE = ("caused by debt", OCHRE), ("would not run at zero debt either", LAVENDER)
 """Causes of refusals: their names in figures, and their colours."""
 VERDICT_COLOURS = dict(zip(VERDICTS, (TEAL, LAVENDER, OCHRE), strict=True))
@@ -92,9 +122,15 @@ def new_figure(height: float) -> Figure:
     return figure
 
 
+def look_of(agent: str) -> Look:
+    """Return how an agent is drawn, whichever agents are beside it; an own agent has the look of its name's hash."""
+    number = crc32(agent.encode())
+    return LOOKS.get(agent) or Look(PALETTE[number % len(PALETTE)], DASHES[number % len(DASHES)])
+
+
 def colour_of(agent: str) -> str:
-    """Return the agent's colour: the same in every figure, whichever agents are beside it."""
-    return AGENTS.get(agent) or PALETTE[crc32(agent.encode()) % len(PALETTE)]
+    """Return the agent's colour."""
+    return look_of(agent).colour
 
 
 def signed(number: float) -> str:

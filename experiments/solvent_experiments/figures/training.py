@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from solvent.lab.words.quantities import plural
 from solvent_experiments.figures.data import DRAWS, RunData, stretches
 from solvent_experiments.figures.frame import band, key, names_at_right, step_axis
-from solvent_experiments.figures.style import BY_DEBT, DASHED, OTHERWISE, colour_of, new_figure
+from solvent_experiments.figures.style import BY_DEBT, OTHERWISE, colour_of, look_of, new_figure
 from solvent_experiments.statistics import Sample, mean_interval
 
 INCHES = 2.6
@@ -28,25 +29,24 @@ def learning_curve(run: RunData) -> Figure | None:
             means.append(
                 mean_interval(Sample([training["return"][rows] for rows in groups], trained=True), DRAWS)
             )
-        band(axes, steps, means, colour_of(agent), lw=2.0)
+        band(axes, steps, means, lw=2.0, **look_of(agent).line)
         lows += [one.low for one in means[len(means) // 4 :]]
     right = axes.get_xlim()[1]
     for row in run.rows:
-        colour = colour_of(row.agent)
+        look = look_of(row.agent)
         if row.agent in run.learned:
-            axes.plot(right, row.mean("return"), "o", ms=5, color=colour, clip_on=False, zorder=5)
+            axes.plot(right, row.mean("return"), "o", ms=5, color=look.colour, clip_on=False, zorder=5)
         else:
-            axes.axhline(row.mean("return"), color=colour, lw=0.9, ls=DASHED)
-        ends.append((row.mean("return"), row.agent, colour))
+            axes.axhline(row.mean("return"), lw=0.9, **look.line)
+        ends.append((row.mean("return"), row.agent, look.colour))
     best = max(row.mean("return") for row in run.rows)
     bottom = min(
         [best - 8.0, *lows]
     )  # agents far below the curve would flatten it; they are named at the edge
     axes.set_ylim(bottom, best + 0.08 * (best - bottom))
-    axes.set_title("return (bits)")
     seeds = max(len(np.unique(training["training_seed"])) for training in learners.values())
-    notes = "line: mean while learning", "band: 95 % interval; dot, dashed: evaluation"
-    step_axis(axes, f"training seeds per learner: {seeds}", *notes)
+    axes.set_title(f"return (bits), {plural(seeds, 'training seed')}")
+    step_axis(axes)
     names_at_right(axes, ends, INCHES)
     return figure
 
