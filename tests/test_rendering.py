@@ -14,6 +14,7 @@ from gymnasium.error import DependencyNotInstalled
 from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
 from solvent.extras import install
 from solvent.lab.params import LabParams, preset
+from solvent.lab.registration import level_name
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.text import WIDTH, draw_text
 from solvent.lab.state import blank_lab, blank_step
@@ -54,7 +55,8 @@ def test_truth_is_not_drawn(env_id: str, mode: str) -> None:
     env = open_lab(**ENVIRONMENTS[env_id], render_mode=mode)
     before, lab = env.render(), env.get_state()
     lab["potency"], lab["instrument"] = 1 - lab["potency"].clip(0, 1), 1 - min(lab["instrument"], 1)
-    assert np.array_equal(Renderer(env.params, mode).draw(lab, env.batch.steps[0]), before)
+    again = Renderer(env.params, mode).draw(lab, env.batch.steps[0], env.batch.seeds[0])
+    assert np.array_equal(again, before)
 
 
 @every_mode
@@ -65,6 +67,18 @@ def test_vector_draws_each_lab(mode: str) -> None:
     first, second = labs.render() or ()
     assert np.array_equal(second, single.render())
     assert not np.array_equal(second, first)
+
+
+def test_an_image_has_its_seed_in_the_title() -> None:
+    renderer = Renderer(preset("default"), "rgb_array")
+    first, other = (renderer.draw(*blank(preset("default")), seed) for seed in (1, 2))
+    rows = np.flatnonzero((first != other).any(axis=(1, 2)))
+    assert 0 < rows.min() <= rows.max() < 44
+
+
+def test_a_level_has_its_name_and_changed_rules_say_so() -> None:
+    assert level_name(preset("frontier")) == "Frontier-v0"
+    assert level_name(LabParams.from_mapping({"debt": {"threshold": 3.0}})) == "changed rules"
 
 
 def test_a_new_render_mode_is_obeyed() -> None:

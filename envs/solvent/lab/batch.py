@@ -148,6 +148,7 @@ class LabBatch:
         self.same_step = same_step
         fields, actions = len(observation_fields(params)), len(action_table(params))
         self.labs = np.zeros(n, lab_dtype(params))
+        self.seeds: list[int | None] = [None] * n  # of each lab's stream, where one was given
         self.steps = np.repeat(blank_step(params), n)
         self.rewards = np.zeros(n)
         self.observations = np.zeros((n, fields), np.float32)
@@ -183,7 +184,7 @@ class LabBatch:
             if not chosen[i]:
                 continue
             if seed is not None:
-                self.labs["key"][i] = key_from_seed(seed)
+                self.labs["key"][i], self.seeds[i] = key_from_seed(seed), seed
             elif self.labs["key"][i] == 0:
                 self.labs["key"][i] = rng.integers(1, 2**64, dtype=np.uint64)
             else:

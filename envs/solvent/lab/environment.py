@@ -270,7 +270,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             from solvent.lab.rendering import Renderer
 
             self._renderer = Renderer(self.params, self.render_mode)
-        return self._renderer.draw(self.batch.labs[0], self.batch.steps[0])
+        return self._renderer.draw(self.batch.labs[0], self.batch.steps[0], self.batch.seeds[0])
 
     def __getstate__(self) -> dict[str, Any]:
         bound = ("_info", "_key", "_end_reason", "_terminated")

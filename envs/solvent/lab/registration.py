@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from solvent.lab.params import LabParams
 
 ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "Solvent/Debt-v0": {"preset": "default"},
@@ -32,6 +35,14 @@ HONEST_RETURNS = {
     "Solvent/Document-v0": 15.2,
 }
 """Mean return of the honest script, bits: what Gymnasium calls the reward threshold of a solved environment."""
+
+
+def level_name(params: LabParams) -> str:
+    """Return the name of the level with these parameters: ``Debt-v0``, or that the rules are changed."""
+    from solvent.lab.params import preset
+
+    names = (env_id for env_id, arguments in ENVIRONMENTS.items() if preset(arguments["preset"]) == params)
+    return next((env_id.removeprefix("Solvent/") for env_id in names), "changed rules")
 
 
 def register_all() -> None:

@@ -229,8 +229,8 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             from solvent.lab.rendering import Renderer
 
             self._renderer = Renderer(self.params, self.render_mode)
-        pairs = zip(self.batch.labs, self.batch.steps, strict=True)
-        return tuple(self._renderer.draw(lab, step) for lab, step in pairs)
+        labs = zip(self.batch.labs, self.batch.steps, self.batch.seeds, strict=True)
+        return tuple(self._renderer.draw(lab, step, seed) for lab, step, seed in labs)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return what a method of each lab returns, or an attribute of each lab, as ``SyncVectorEnv.call`` does."""

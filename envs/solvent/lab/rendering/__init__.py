@@ -38,12 +38,12 @@ class Renderer:
             raise DependencyNotInstalled(f"pygame-ce is not installed, run `{install('render')}`") from error
         self._picture = Picture(params)
 
-    def draw(self, lab: Any, step: Any) -> Any:
-        """Draw one lab, a record of ``state.lab_fields``, and its last step.
+    def draw(self, lab: Any, step: Any, seed: int | None = None) -> Any:
+        """Draw one lab, a record of ``state.lab_fields``, and its last step; an image has its level and seed above.
 
         Returns:
             A text (``ansi``) or a uint8 array of shape ``(height, width, 3)`` (``rgb_array``).
         """
         if self._picture is None:
             return draw_text(self.params, lab, step)
-        return self._picture.show(lab, step)
+        return self._picture.show(lab, step, seed)

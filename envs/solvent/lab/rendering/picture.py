@@ -11,6 +11,7 @@ from pygame import Rect
 from solvent.lab.codes import Event
 from solvent.lab.mechanisms.energy import CAP, CAP_THOUSANDTHS
 from solvent.lab.params import LabParams
+from solvent.lab.registration import level_name
 from solvent.lab.rendering.text import (
     FAILURES,
     actions_now,
@@ -28,6 +29,7 @@ from solvent.lab.words.describe import (
     clock,
     in_units,
     intents,
+    is_fresh,
     known_wrong,
     lot_hours,
     presence,
@@ -48,8 +50,11 @@ ENERGY, REVIEW = (138, 128, 38), (176, 104, 0)
 BELIEVED, METERS, PLATES, FOUND, FINDING_WIDTH = 116, 280, 386, 436, 54
 """Left edges of the columns of the table of compounds, and the width of a finding's."""
 VERDICTS: dict[str, Colour] = {"accept": FINDING, "review": REVIEW, "reject": DEBT}
+VERDICT_WORDS = {"accept": "ok", "review": "?", "reject": "no"}
 BODY, SMALL, TITLE = 20, 17, 28
 """Heights of the default font, pixels."""
+FINE = 3
+"""Text is drawn so many times larger and shrunk: at its own size letters stand on whole pixels, unevenly."""
 
 
 class Picture:
@@ -59,17 +64,18 @@ class Picture:
         pygame.font.init()
         self.params = params
         self.surface = pygame.Surface(SIZE)
-        self._fonts = {size: pygame.font.Font(None, size) for size in (BODY, SMALL, TITLE)}
+        self._fonts = {size: pygame.font.Font(None, size * FINE) for size in (BODY, SMALL, TITLE)}
+        self._level = level_name(params)
 
-    def show(self, lab: Any, step: Any) -> Any:
+    def show(self, lab: Any, step: Any, seed: int | None) -> Any:
         """Return the picture of a lab, shape ``(640, 960, 3)`` uint8."""
-        self.draw(lab, step)
+        self.draw(lab, step, seed)
         return np.ascontiguousarray(pygame.surfarray.array3d(self.surface).swapaxes(0, 1))
 
-    def draw(self, lab: Any, step: Any) -> None:
+    def draw(self, lab: Any, step: Any, seed: int | None) -> None:
         """Draw a lab on the surface."""
         self.surface.fill(PAPER)
-        self._title(lab)
+        self._title(lab, seed)
         y = self._books(lab)
         y = self._instrument(lab, y + 8)
         self._actions(lab, y + 8)
@@ -78,9 +84,10 @@ class Picture:
 
     # -- panels
 
-    def _title(self, lab: Any) -> None:
+    def _title(self, lab: Any, seed: int | None) -> None:
         params = self.params
-        x = self._text("Solvent", LEFT.x, 12, size=TITLE).right + 16
+        x = self._text("Solvent", LEFT.x, 12, size=TITLE).right + 12
+        x = self._text(self._level if seed is None else f"{self._level}, seed {seed}", x, 18).right + 16
         self._text(contaminated(params), x, 18, DEBT)
         now = f"{clock(params, lab)}, new lot in {lot_hours(params, lab)} h"
         self._text(f"{now}      score {bits(lab['score'])} bits", RIGHT.right, 18, align=1)
@@ -171,7 +178,7 @@ class Picture:
         if m == last_compound(params, lab):
             self.surface.fill(INK, Rect(row.x - 10, row.y, 4, row.height))
         name = params.assay.compounds[m]
-        while self._fonts[BODY].size(name)[0] > BELIEVED - 8:
+        while self._fonts[BODY].size(name)[0] > (BELIEVED - 8) * FINE:
             name = f"{name[:-2]}…"
         self._text(name, row.x, middle)
         pitch = 150 / (len(belief) + 0.5)
@@ -187,13 +194,17 @@ class Picture:
             self._text("published", row.x + FOUND, middle, FINDING)
         for i, finding in enumerate(() if lab["published"][m] else findings(params, lab, m)):
             x = row.x + FOUND + i * FINDING_WIDTH
-            self._text(f"{finding.energy:.3f}", x, middle, VERDICTS[finding.verdict])
+            verdict = finding.verdict
+            self._text(
+                f"{finding.energy:.3f} {VERDICT_WORDS[verdict]}", x, middle, VERDICTS[verdict], size=SMALL
+            )
 
     def _last_action(self, lab: Any, step: Any) -> None:
         """Draw the last action with a mark in the colour of its event, and its outcome in up to three rows."""
         done, outcome = tell(self.params, lab, step)
         event = Event(int(lab["last_event"]))
-        colour = DEBT if event in FAILURES else FINDING if event is Event.PUBLISHED else INK
+        recalled = is_fresh(lab, step) and step["debt_recalled"] > 0 if self.params.career.enabled else False
+        colour = DEBT if event in FAILURES or recalled else FINDING if event is Event.PUBLISHED else INK
         self.surface.fill(RULE, Rect(LEFT.x, BOTTOM, RIGHT.right - LEFT.x, 1))
         self.surface.fill(colour, Rect(LEFT.x, BOTTOM + 10, 4, 64))
         self._text(done, LEFT.x + 14, BOTTOM + 10)
@@ -219,5 +230,7 @@ class Picture:
         ``x`` is its left edge, with ``align=1`` its right one; rows are broken at ``width``, in a font of ``size``.
         """
         font = self._fonts[layout.get("size", BODY)]
-        drawn = font.render(text, True, colour, None, layout.get("width", 0))
+        large = font.render(text, True, colour, None, layout.get("width", 0) * FINE)
+        size = round(large.get_width() / FINE), round(large.get_height() / FINE)
+        drawn = pygame.transform.smoothscale(large, size)
         return self.surface.blit(drawn, (round(x - layout.get("align", 0) * drawn.get_width()), round(y)))
