@@ -110,13 +110,18 @@ def _numbers(row: Row) -> Mapping[str, Any]:
 
 
 def leaderboard_table(entries: Entries, env: str | None = None) -> Table:
-    """Return a row for each agent of each run, best first on its level; with ``env`` of that level alone."""
+    """Return a row for each agent of each run, best first on its level; with ``env`` of that level alone.
+
+    Where a level has several runs, an agent has the name of its run beside it.
+    """
     rows = []
     for level in dict.fromkeys(entry["level"] for entry in entries.values()):
+        runs = {
+            name: entry for name, entry in entries.items() if entry["level"] == level and env in (None, level)
+        }
         placed = [
-            (agent, of, entry["command"])
-            for entry in entries.values()
-            if entry["level"] == level and env in (None, level)
+            (agent if len(runs) == 1 else f"{agent} [{name}]", of, entry["command"])
+            for name, entry in runs.items()
             for agent, of in entry["agents"].items()
         ]
         for agent, of, command in sorted(placed, key=lambda place: -place[1]["score"]["value"]):

@@ -178,6 +178,14 @@ def test_a_run_without_the_honest_script_is_left_out(hand_run: RunFolder) -> Non
     call("leaderboard", hand_run.root).refused("no honest script with a return above 0")
 
 
+def test_agents_of_several_runs_have_the_names_of_their_runs(hand_run: RunFolder) -> None:
+    entries = read_entries([hand_run.root])
+    (name,) = entries
+    table = leaderboard_table(entries | {"other": entries[name]})
+    agents = [row[1] for row in table.rows]
+    assert {f"honest [{name}]", "honest [other]"} <= set(agents)
+
+
 def test_a_leaderboard_does_not_merge_versions(hand_run: RunFolder) -> None:
     manifest = json.loads(hand_run.manifest.read_text())
     manifest["versions"]["solvent"] = "0.1.9"
