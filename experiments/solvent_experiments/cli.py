@@ -265,6 +265,26 @@ def figures(runs: Runs) -> None:
 
 
 @app.command()
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    csv: Annotated[bool, typer.Option("--csv/--jsonl", help="CSV, or JSON lines.")] = True,
+    out: Annotated[Path | None, typer.Option(help="Folder to write.  [default: the run's `export`]")] = None,
+) -> None:
+    """Write a run's tables as CSV: a row for each evaluated episode, traced action and training episode.
+
+    Example: `solvent export runs/quickstart --csv`
+    """
+    from solvent_experiments.export import export as write
+    from solvent_experiments.folder import RunFolder
+
+    for path in write(RunFolder(run), out or run / "export", "csv" if csv else "jsonl"):
+        say(f"{path}  {path.stat().st_size / 2**20:.1f} MB")
+    suggest(
+        "`pandas.read_csv` reads them; `pandas.read_parquet` reads the run's own tables, which are smaller."
+    )
+
+
+@app.command()
 def report(
     runs: Runs,
     out: Annotated[
