@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import math
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from solvent.errors import SolventError
 from solvent.files import require_writable, write_atomically
 from solvent.lab.actions import sentence
 from solvent.lab.codes import Event
-from solvent.lab.rendering.text import draw_text
+from solvent.lab.rendering.text import draw_text, inflation
 from solvent.lab.verbs import VERBS, Verb
 from solvent.lab.words.describe import bits, class_name, presence
 from solvent_agents import PLAYERS, episodes
@@ -31,7 +32,9 @@ from solvent_experiments.table import Table
 
 WIDTH = 78
 FILMS = {".gif": "GIF", ".webp": "WebP"}
-HELP = "? explains what blocks now, h tells what the honest script would do, q quits"
+HELP = "w: wells, ×: blocked. ?: what is blocking you, h: what the honest script would do, q: end."
+NUMBERS = ("claim", "potency", "confidence")
+"""Columns whose menu shows what is typed; the options of others are numbered."""
 
 
 class Left(SolventError):  # noqa: N818 - not an error
@@ -52,14 +55,28 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
                 game.act(action)
             time.sleep(0 if chooser is None else delay)
     except Left:
-        lab = game.env.batch.labs[0]
-        console.print(
-            f"You left after {lab['heartbeat']} of {params.budget.heartbeats} heartbeats with {bits(lab['score'])} "
-            f"bits and {lab['debt']:.2f} bits of debt.\nNext: solvent play --env {env_id} --seed {seed}",
-            highlight=False,
-        )
-        return
+        game.leave()
     game.debrief(env_id, seed, "you" if agent is None else agent)
+    if chooser is None:
+        follow(params, seed, console)
+
+
+def follow(params: LabParams, seed: int, console: Console) -> None:
+    """Show what the honest script does in the lab of a seed, an action for each Enter, until the player has enough."""
+    console.print("Enter shows the honest script in this lab, an action at a time; q ends.", highlight=False)
+    honest = make_agent("honest", params)
+    start_labs(honest, [seed])
+    game: Game | None = None
+    while game is None or game.summary is None:
+        try:
+            if input("> ").strip():
+                return
+        except EOFError:
+            return
+        if game is None:
+            game = Game(params, seed, console)
+        else:
+            game.act(game.choice_of(honest))
 
 
 def film_episode(env_id: str, agent: str, seed: int, delay: float, path: Path) -> float:
@@ -112,22 +129,28 @@ class Game:
         self.console.print(Text.from_ansi(drawn))
         if not begun:
             told = rules(self.env.params)
-            self._say(f"{told['task']} {told['score']} {HELP[0].upper()}{HELP[1:]}.")
+            self._say(f"{told['task']} {told['score']} {HELP}")
 
     def _say(self, text: str) -> None:
         self.console.print(textwrap.fill(" ".join(text.split()), WIDTH), highlight=False)
 
     # -- choosing
 
-    def ask(self) -> int | None:
-        """Return the action that the player chooses, None if it is not clear; raise Left if the player leaves."""
-        words: list[str] = []
+    def ask(self, words: Sequence[str] = ()) -> int | None:
+        """Return the action that the player chooses, None if it is not clear; raise Left if the player leaves.
+
+        A whole command may be typed at any menu.
+        """
+        words = list(words)
         rows = np.arange(len(self.env.actions))
         for column in ("verb", "compound", "claim", "potency", "confidence"):
             values = np.unique(self.env.actions[column][rows]).tolist()
             if len(values) == 1:  # a NaN where the verb takes none
                 continue
+            asked = not words
             words = words or self._read(column, values, rows)
+            if asked and column != "verb" and self._begins_a_command(words, column, values):
+                return self.ask(words)
             chosen = self._match(words, column, values)
             if chosen is None:
                 return None
@@ -144,7 +167,9 @@ class Game:
         options = []
         for number, value in enumerate(values, 1):
             runs = mask[rows[self.env.actions[column][rows] == value]].any()
-            options.append(f"{number} {self._word(column, value)}" + ("" if runs else " (blocked)"))
+            name = self._word(column, value) + (self._wells(value) if column == "verb" else "")
+            numbered = name if column in NUMBERS else f"{number} {name}"
+            options.append(numbered + ("" if runs else " ×"))
         self._say(f"{column}: {', '.join(options)}")
         while True:
             try:
@@ -161,6 +186,22 @@ class Game:
             elif text:
                 return text.replace("_", " ").split()
 
+    def _wells(self, verb: int) -> str:
+        """Return the wells that an action costs now: `` 8w``; the lab above the menu has its energy."""
+        params = self.env.params
+        base = getattr(getattr(params.plates, VERBS[Verb(verb)].name, None), "wells", 0)
+        wells = math.ceil(base * inflation(params, self.env.batch.labs[0]) - 1e-9)
+        return f" {wells}w" if wells else ""
+
+    def _begins_a_command(self, words: Sequence[str], column: str, values: Sequence[Any]) -> bool:
+        """Return whether words name a verb, and nothing that the menu of a column offers."""
+        names = [self._word(column, value).lower() for value in values]
+        typed = " ".join(words)
+        if words[0].replace(".", "").isdigit() or any(name.startswith((typed, words[0])) for name in names):
+            return False
+        verbs = np.unique(self.env.actions["verb"]).tolist()
+        return any(self._word("verb", verb).startswith(words[0]) for verb in verbs)
+
     def _word(self, column: str, value: Any) -> str:
         if column == "verb":
             return VERBS[Verb(value)].name.replace("_", " ")
@@ -175,14 +216,13 @@ class Game:
             typed = " ".join(words[:used])
             found = [i for i, name in enumerate(names) if name.lower() == typed]
             found = found or [i for i, name in enumerate(names) if name.lower().startswith(typed)]
-            if not found and used == 1 and typed.isdigit() and 1 <= int(typed) <= len(values):
-                found = [int(typed) - 1]
+            if not found and used == 1 and typed.isdigit() and column not in NUMBERS:
+                found = [int(typed) - 1] if 1 <= int(typed) <= len(values) else []
             if len(found) == 1:
                 del words[:used]
                 return values[found[0]]
-        self._say(
-            f"{column}: got {' '.join(words)!r:.40}; allowed: {', '.join(names)}, or a number before them."
-        )
+        numbered = "" if column in NUMBERS else ", or a number before them"
+        self._say(f"{column}: got {' '.join(words)!r:.40}; allowed: {', '.join(names)}{numbered}.")
         return None
 
     def choice_of(self, agent: Agent) -> int:
@@ -233,6 +273,17 @@ class Game:
         return " ".join(known) + where
 
     # -- the end
+
+    def leave(self) -> None:
+        """Rest to the end of the episode, so that its debt is settled."""
+        lab = self.env.batch.labs[0]
+        self._say(
+            f"You left after {lab['heartbeat']} of {self.env.params.budget.heartbeats} heartbeats; the lab rests."
+        )
+        rest = int(np.flatnonzero(self.env.actions["verb"] == Verb.REST)[0])
+        while self.summary is None:
+            *_, terminated, _, info = self.env.step(rest)
+            self.summary = info["episode_summary"] if terminated else None
 
     def debrief(self, env_id: str, seed: int, who: str) -> None:
         """Print the truth beside what was claimed, learnt and said, and the honest script's score in the same lab."""
