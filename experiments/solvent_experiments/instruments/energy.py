@@ -93,7 +93,7 @@ def _entered(found: Listing, server: str, store: str) -> bool:
 def explain(env: Env = "Solvent/Energy-v0") -> None:
     """Show what an environment's agent is told about its energy.
 
-    Example: `solvent explain --env Solvent/Debt-v0`
+    Example: `solvent explain --env Solvent/Lab-v0`
     """
     from solvent.energy import explain as explanation
     from solvent_experiments.config import environment_params
