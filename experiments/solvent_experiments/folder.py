@@ -54,10 +54,22 @@ class Unit:
         self.episodes = folder / "episodes.parquet"  # the last one
         self.error = folder / "error.txt"
 
+    def steps_left(self, experiment: Experiment) -> int:
+        """Return the training steps that are left; 0 for what is not trained."""
+        if self.seed is None:
+            return 0
+        return max(0, int((experiment.train[self.agent] or {})["n_timesteps"]) - self.steps)
+
     @property
-    def trained(self) -> bool:
-        """Whether there is nothing to train, or nothing left."""
-        return self.seed is None or (self.model.exists() and self.training.exists())
+    def steps(self) -> int:
+        """The steps that its policy was trained for; 0 without one."""
+        about = self.folder / "policy.json"
+        if not (self.model.exists() and self.training.exists() and about.exists()):
+            return 0
+        try:
+            return int(read_json(about, WRITTEN)["recipe"]["n_timesteps"])
+        except (KeyError, TypeError, ValueError):
+            raise ConfigError(f"no recipe with n_timesteps; allowed: {WRITTEN}", file=about) from None
 
 
 class RunFolder:
@@ -114,11 +126,15 @@ class RunFolder:
         return learned + [self.unit(name) for name in [*experiment.language, *experiment.agent_names]]
 
     def prepare(self, experiment: Experiment) -> None:
-        """Make the folder, or check that it belongs to this experiment; training seeds may be added."""
+        """Make the folder, or check that it belongs to this experiment; training seeds and steps may be added."""
         if self.config.exists():
             present = self.experiment()
             added = set(present.seeds) <= set(experiment.seeds)
             same = present.model_copy(update={"seeds": experiment.seeds}) if added else present
+            longer = _longer(same.train, experiment.train)
+            same = same.model_copy(
+                update={"train": same.train | {name: experiment.train[name] for name in longer}}
+            )
             if differs := first_difference(same.model_dump(), experiment.model_dump()):
                 raise ConfigError(f"holds another config ({differs}); allowed: another --out", file=self.root)
             if (version := self._version()) not in (None, solvent.__version__):
@@ -126,6 +142,9 @@ class RunFolder:
                 raise ConfigError(message, file=self.root)
         elif any(path.name != ".lock" for path in self.root.iterdir()):
             raise ConfigError("is not empty and not a run; allowed: another --out", file=self.root)
+        for unit in self.units(experiment):
+            if unit.steps_left(experiment):  # what an evaluation of a shorter training left
+                unit.episodes.unlink(missing_ok=True)
         text = yaml.safe_dump(experiment.model_dump(), sort_keys=False, allow_unicode=True, width=110)
         if not self.config.exists() or self.config.read_text(encoding="utf-8") != text:
             write_atomically(self.config, text)
@@ -164,6 +183,17 @@ class RunFolder:
             "agents": dict(zip(experiment.agent_names, experiment.agents, strict=True)),
         }
         write_json(self.manifest, about)
+
+
+def _longer(present: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
+    """Return the learners that are asked for more steps, and for nothing else that is new."""
+    names = [name for name in present if name in asked and present[name] and asked[name]]
+    return [
+        name
+        for name in names
+        if [key for key, *_ in differences(present[name], asked[name])] == ["n_timesteps"]
+        and asked[name]["n_timesteps"] > present[name]["n_timesteps"]
+    ]
 
 
 def first_difference(left: Any, right: Any) -> str | None:

@@ -40,6 +40,7 @@ from solvent_experiments.folder import (
     joined,
     owned,
     read_parquet,
+    select,
     write_parquet,
 )
 from solvent_experiments.summary import read_rows, result_tables, summary, write_rows
@@ -256,7 +257,7 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
         return on_progress
 
     unit.folder.mkdir(parents=True, exist_ok=True)
-    if not unit.trained and not _train(experiment, unit, teller("training"), should_stop):
+    if unit.steps_left(experiment) and not _train(experiment, unit, teller("training"), should_stop):
         return None
     agent, beside = _agent(experiment, unit)
     evaluated = evaluate(
@@ -283,7 +284,10 @@ def _train(
     on_progress: Callable[[int, int], None],
     should_stop: Callable[[], bool],
 ) -> bool:
-    """Train a policy and write its training episodes; return False, with neither written, if stopped."""
+    """Train a policy and write its training episodes; return False, with neither written, if stopped.
+
+    A policy that had fewer steps goes on. Its new files replace the old ones at the end, the episodes first.
+    """
     from solvent_agents.learning.learned import train
     from solvent_agents.learning.recipe import Recipe
 
@@ -296,13 +300,23 @@ def _train(
     assert unit.seed is not None
     for tracked in ("tensorboard", "wandb"):  # of a training that was interrupted
         shutil.rmtree(unit.folder / tracked, ignore_errors=True)
+    before = unit.steps
     trained = train(
-        Recipe.from_mapping(experiment.train[unit.agent] or {}), experiment.lab, seed=unit.seed, folder=unit.folder,
-        on_progress=on_progress, on_episodes=on_episodes, should_stop=should_stop, track=experiment.track,
+        Recipe.from_mapping(experiment.train[unit.agent] or {}), experiment.lab, seed=unit.seed,
+        folder=unit.folder / "longer" if before else unit.folder, on_progress=on_progress, on_episodes=on_episodes,
+        should_stop=should_stop, track=experiment.track, start=unit.model if before else None,
     )  # fmt: skip
-    if trained is not None:
-        write_parquet(unit.training, joined(parts))
-    return trained is not None
+    if trained is None:
+        return False
+    if before:
+        earlier = read_parquet(unit.training)
+        parts.insert(0, select(earlier, earlier["steps"] <= before))
+    write_parquet(unit.training, joined(parts))
+    if before:
+        for file in (trained.with_suffix(".json"), trained):  # the weights last, as a training writes them
+            file.replace(unit.folder / file.name)
+        shutil.rmtree(trained.parent)
+    return True
 
 
 def _agent(experiment: Experiment, unit: Unit) -> tuple[Agent, Columns]:

@@ -59,8 +59,7 @@ def stages_of(experiment: Experiment, units: Iterable[Unit]) -> dict[tuple[str, 
     """Return what is left to do in these units, by their label and the stage's name."""
     evaluation, stages = experiment.evaluation, []
     for unit in units:
-        if not unit.trained:
-            steps = int((experiment.train[unit.agent] or {})["n_timesteps"])
+        if steps := unit.steps_left(experiment):
             stages.append(Stage(unit, "training", steps, PACE["training"]))
         slow = searches(unit)
         episodes = min(evaluation.episodes, evaluation.slow_episodes) if slow else evaluation.episodes

@@ -72,6 +72,39 @@ def shown() -> tuple[Any, Any]:
 # -- recipes -------------------------------------------------------------------------------------
 
 
+def test_a_training_goes_on_with_an_earlier_policy(tmp_path: Path) -> None:
+    still = {"learning_rate": 0.0, "ent_coef": 0.0}
+    first = train(recipe_of(n_timesteps=192, **still), PARAMS, seed=3, folder=tmp_path / "a", track=None)
+    steps: list[int] = []
+    longer = train(
+        recipe_of(n_timesteps=384, **still), PARAMS, seed=3, folder=tmp_path / "b", track=None, start=first,
+        on_progress=lambda done, _: steps.append(done),
+    )  # fmt: skip
+    assert (steps[0], steps[-1]) == (192, 384)
+    assert longer.read_bytes() == first.read_bytes()  # nothing was learnt, so these are the earlier weights
+
+
+def test_a_falling_rate_falls_on(tmp_path: Path) -> None:
+    recipe = {"learning_rate": "lin_1e-3"}
+    first = train(recipe_of(n_timesteps=192, **recipe), PARAMS, seed=3, folder=tmp_path / "a", track=None)
+    rates: list[float] = []
+
+    def noted(self: Any, name: str, value: Any, *_: Any, **__: Any) -> None:
+        rates.extend([value] * (name == "train/learning_rate"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stable_baselines3.common.logger.Logger.record", noted)
+        train(
+            recipe_of(n_timesteps=768, **recipe),
+            PARAMS,
+            seed=3,
+            folder=tmp_path / "b",
+            track=None,
+            start=first,
+        )
+    assert max(rates) < 0.75e-3
+
+
 IMPOSSIBLE = [
     ("algorithm", "PP0"),
     ("leraning_rate", 1e-3),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from pyarrow import parquet
 
 import solvent
@@ -225,6 +226,37 @@ def test_second_process_on_a_folder_is_one_line(launch: Launch, scripts: Path, t
     _, error = first.communicate(timeout=PATIENCE)
     assert (first.returncode, error.count("\n")) == (130, 1), error
     assert "the same command resumes it" in error
+
+
+def with_steps(path: Path, steps: int) -> Path:
+    """The smoke config with one learner of so many steps."""
+    config = yaml.safe_load((CONFIGS / "smoke.yaml").read_text())
+    config["train"]["ppo"]["n_timesteps"] = steps
+    path.write_text(yaml.safe_dump(config | {"seeds": [0], "agents": ["hermit"]}))
+    return path
+
+
+@pytest.mark.slow
+def test_a_larger_number_of_steps_goes_on_with_the_training(tmp_path: Path) -> None:
+    root, config = tmp_path / "run", tmp_path / "config.yaml"
+    call("run", with_steps(config, 2048), "--out", root).succeeded()
+    unit = RunFolder(root).unit("ppo", 0)
+    before, hermit = read_parquet(unit.training), RunFolder(root).unit("hermit").episodes.stat()
+    call("run", with_steps(config, 4096), "--out", root).succeeded("trained for 4,096 steps")
+    after = read_parquet(unit.training)
+    assert unit.steps == 4096
+    assert after["return"][: len(before["return"])].tolist() == before["return"].tolist()
+    assert 2048 < after["steps"].max() <= 4096
+    assert RunFolder(root).unit("hermit").episodes.stat().st_mtime_ns == hermit.st_mtime_ns
+
+
+def test_fewer_steps_than_a_policy_has_are_another_config(tmp_path: Path) -> None:
+    present = load_experiment(with_steps(tmp_path / "a.yaml", 4096))
+    folder = RunFolder(tmp_path / "run")
+    folder.root.mkdir()
+    folder.prepare(present)
+    with pytest.raises(ConfigError, match="n_timesteps: 4096 there, 2048 here"):
+        folder.prepare(load_experiment(with_steps(tmp_path / "b.yaml", 2048)))
 
 
 def test_training_seeds_may_be_added(tmp_path: Path) -> None:

@@ -69,5 +69,6 @@ def test_a_trained_unit_has_only_its_evaluation_left(tmp_path: Path) -> None:
     unit.folder.mkdir(parents=True)
     unit.model.touch()
     unit.training.touch()
+    (unit.folder / "policy.json").write_text('{"recipe": {"n_timesteps": 1000}}')
     experiment = Experiment(name="x", train={"p": {"algorithm": "PPO", "n_timesteps": 1_000}})
     assert [name for _, name in stages_of(experiment, [unit])] == ["evaluation"]

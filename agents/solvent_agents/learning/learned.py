@@ -26,7 +26,7 @@ from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.learning.class_target import ClassLessons
-from solvent_agents.learning.policy_file import load_policy, save_policy
+from solvent_agents.learning.policy_file import load_policy, save_policy, steps_of
 from solvent_agents.learning.recipe import ALGORITHMS, Recipe
 from solvent_agents.learning.sb3 import LabVecEnv
 from solvent_agents.rollout import episodes
@@ -99,8 +99,12 @@ def train(
     on_validation: Callable[[int, float], None] = lambda _done, _earned: None,
     should_stop: Callable[[], bool] = lambda: False,
     track: Tracker | None = "tensorboard",
+    start: Path | None = None,
 ) -> Path | None:
     """Train a policy and return the path of its weights in ``folder``, or None if it was stopped before the end.
+
+    With ``start`` the training of an earlier policy goes on up to the recipe's steps, on labs that it has not met. What
+    falls over a training falls as if it had had these steps from the beginning; the optimiser starts afresh.
 
     The number of torch's threads is the caller's; one is fastest for these networks, and always on busy cores.
 
@@ -114,8 +118,10 @@ def train(
         on_validation: called with (steps done, mean return on validation labs) as often as ``evaluate_every`` says.
         should_stop: asked at every vector step.
         track: where the learner's numbers go besides: TensorBoard's logs or Weights & Biases, both in ``folder``.
+        start: a policy that was trained for fewer steps by the same recipe.
 
     Raises:
+        PolicyFileError: ``start`` can't be read, or belongs to labs of another shape.
         ParamError: the algorithm refuses this combination of arguments, or this machine lacks the recipe's device.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -146,8 +152,11 @@ def train(
         model.set_logger(wandb_logger(folder, seed, recipe))
     reporter = _Reporter(recipe, params, report, on_validation, should_stop)
     callbacks = [reporter, *([ClassLessons(envs)] if recipe.class_target else [])]
+    done = 0 if start is None else _go_on(model, start, params, seed)
     try:
-        model.learn(recipe.n_timesteps, callback=callbacks, tb_log_name="run")
+        model.learn(
+            recipe.n_timesteps - done, callback=callbacks, tb_log_name="run", reset_num_timesteps=not done
+        )
     finally:
         model.logger.close()
     report(model)
@@ -158,6 +167,15 @@ def train(
         model.policy.load_state_dict(reporter.best)
         write_json(folder / "validation.json", reporter.validated)
     return save_policy(folder, model.policy, recipe, params)
+
+
+def _go_on(model: Any, start: Path, params: LabParams, seed: int) -> int:
+    """Give a model an earlier policy's weights, and new labs; return the steps of its training."""
+    policy, _ = load_policy(start, params)
+    model.policy.load_state_dict(policy.state_dict())
+    model.num_timesteps = steps_of(start)
+    model.set_random_seed(int(np.random.SeedSequence([seed, model.num_timesteps]).generate_state(1)[0]))
+    return int(model.num_timesteps)
 
 
 class LearnedAgent:

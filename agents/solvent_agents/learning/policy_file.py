@@ -90,18 +90,33 @@ def load_policy(path: Path, params: LabParams) -> tuple[BasePolicy, str]:
     return policy, algorithm
 
 
+def steps_of(path: Path) -> int:
+    """Return the number of steps that a policy was trained for; raise PolicyFileError as ``load_policy``."""
+    about, about_path = _described(path)
+    steps = about.recipe.get("n_timesteps")
+    if type(steps) is not int:
+        _fail(about_path, f"recipe.n_timesteps: got {steps!r:.40}; allowed: a whole number")
+    return steps
+
+
 def rules_of(path: Path) -> LabParams:
     """Return the parameters of the labs that a policy was trained in; raise PolicyFileError as ``load_policy``."""
+    about, about_path = _described(path)
+    try:
+        return LabParams.from_mapping(about.params)
+    except ParamError as error:
+        _fail(about_path, str(error))
+
+
+def _described(path: Path) -> tuple[Description, Path]:
+    """Return the description of a policy, and its path."""
     _, about_path = _paths(path)
     try:
-        about = Description.model_validate_json(read_input(about_path, LONGEST))
-        return LabParams.from_mapping(about.params)
+        return Description.model_validate_json(read_input(about_path, LONGEST)), about_path
     except OSError as error:
         _fail(about_path, f"{error.strerror}; allowed: {WEIGHTS} with {ABOUT} beside it")
     except ValidationError as error:
         _fail(about_path, ": ".join(first_problem(error, Description)))
-    except ParamError as error:
-        _fail(about_path, str(error))
 
 
 def _paths(path: Path) -> tuple[Path, Path]:
