@@ -1,4 +1,4 @@
-"""Calls of common tools, scored responses, and turns with the scores that docs/adequacy_labels.md gives them."""
+"""Calls of common tools, scored responses, and turns with the scores that docs/data_card.md gives them."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def test_the_measured_numbers_of_studies_are_links_to_their_results():
     prose = [
         line for line in fill.NUMBER.sub("", sections).splitlines() if not line.startswith(("|", "<!--", "!"))
     ]
-    assert set(re.findall(r"\d+\.\d+", "\n".join(prose))) == {"1.24"}  # Tiny's optimum, of docs/exact.md
+    assert set(re.findall(r"\d+\.\d+", "\n".join(prose))) == {"1.24"}  # Tiny's optimum, of docs/planner.md
 
 
 @pytest.mark.parametrize(("value", "text"), [(-0.39, "0.39"), (0.39, "-0.39")])

@@ -184,7 +184,7 @@ not_built(__name__, "Fixed and oracle-relative policies in the lab", "its polici
     departs="thresholds are learnt; the document's are shown beside them",
 )
 def test_the_documents_thresholds_stand_beside_those_learnt():
-    table = (DOCS / "gate_public_data.md").read_text(encoding="utf-8")
+    table = (DOCS / "data_card.md").read_text(encoding="utf-8")
     document = {"P1": 0.3319, "P5": 0.3943, "P10": 0.4559, "P20": 0.5264, "P30": 0.5833}
     rows = [f"| {label} | {tau:.3f} | " for label, tau in document.items()]
     assert [cells for cells in rows if cells not in table] == []

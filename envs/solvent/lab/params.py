@@ -229,7 +229,7 @@ _PRESETS = {
         debt=DebtParams(repay_per_well=0.045),
         career=CareerParams(enabled=True),
     ),
-    # Lab without proposals, small enough to be solved exactly (see docs/exact.md).
+    # Lab without proposals, small enough to be solved exactly (see docs/planner.md).
     "tiny": LabParams(
         assay=AssayParams(
             compounds=("nocodazole", "etoposide"),
