@@ -33,13 +33,7 @@ BLOCKS = [
     for title, text in RECIPES
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
 ]
-NOT_IN_DEV = {
-    "TorchRL": "torchrl",
-    "Tianshou": "tianshou",
-    "skrl": "skrl",
-    "Ray RLlib": "tree",
-    "Minari": "minari",
-}
+NOT_IN_DEV = {"Ray RLlib": "tree", "Minari": "minari"}
 """Sections whose library the extra `dev` lacks, and a module that only it brings. They may warn."""
 ZOO = yaml.safe_load((ROOT / "configs" / "rl_zoo3.yml").read_text(encoding="utf-8"))
 
