@@ -1,11 +1,15 @@
 """Pictures and films of the lab: ``python docs/pictures.py``.
 
-One picture for each level's page, the episode of the page about playing, and a film of the same liar in the same lab,
-where debt is only tracked and where it is enforced.
+One picture for each level's page, the episode of the page about playing, a film of the same liar in the same lab, where
+debt is only tracked and where it is enforced, and the review desk (with playwright and Debian's Chromium).
 """
 
 from __future__ import annotations
 
+import runpy
+import socket
+import tempfile
+import threading
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -13,10 +17,14 @@ from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+from playwright.sync_api import sync_playwright
 
 from solvent import LabEnv, LabParams
+from solvent.energy.store import CostStore
 from solvent_agents import PLAYERS, episodes
 from solvent_experiments.config import environment_params
+from solvent_experiments.desk.app import Desk
+from solvent_experiments.desk.queues import Proposals
 from solvent_experiments.play import frames
 
 IMG = Path(__file__).with_name("img")
@@ -96,6 +104,29 @@ def _beside(left: Image.Image, right: Image.Image) -> Image.Image:
     return both
 
 
+def draw_desk() -> None:
+    """Take a picture of the proposal that the example's agent files, as the review desk displays it."""
+    example = runpy.run_path(str(IMG.parents[1] / "examples" / "own_agent.py"))
+    with tempfile.TemporaryDirectory() as folder:
+        example["main"]([folder])
+        store = CostStore(Path(folder) / "solvent_costs.db")
+        listening = socket.create_server(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        desk = Desk([Proposals(store)], listening.getsockname()[1])
+        threading.Thread(target=desk.serve, args=(listening,), daemon=True).start()
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium")
+            page = browser.new_page(viewport={"width": 860, "height": 1200})
+            page.goto(f"{address}/?token={desk.token}")
+            page.goto(f"{address}/costs/{store.proposals()[0].id}")
+            page.screenshot(path=IMG / "desk.png")
+            browser.close()
+        store.close()
+    with Image.open(IMG / "desk.png") as picture:
+        picture.quantize(32).save(IMG / "desk.png", optimize=True)
+
+
 if __name__ == "__main__":
     draw_levels()
     draw_side_by_side()
+    draw_desk()
