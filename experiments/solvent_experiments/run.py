@@ -286,7 +286,7 @@ def _train(
 ) -> bool:
     """Train a policy and write its training episodes; return False, with neither written, if stopped.
 
-    A policy that had fewer steps goes on. Its new files replace the old ones at the end, the episodes first.
+    A policy that had fewer steps continues. Its new files replace the old ones at the end, the episodes first.
     """
     from solvent_agents.learning.learned import train
     from solvent_agents.learning.recipe import Recipe

@@ -69,7 +69,7 @@ LOOKS = {
 }
 _SCRIPTS = [name for name in AGENTS if name not in LOOKS]
 LOOKS |= {name: Look(GREYS[i // len(DASHES)], DASHES[i % len(DASHES)]) for i, name in enumerate(_SCRIPTS)}
-"""Learners have strong colours, scripts greys, each with a dash of its own."""
+"""Learners have strong colours, scripts greys, each with another dash."""
 
 BY_DEBT, OTHERWISE = ("caused by debt", OCHRE), ("would not run at zero debt either", LAVENDER)
 """Causes of refusals: their names in figures, and their colours."""
