@@ -103,8 +103,8 @@ def train(
 ) -> Path | None:
     """Train a policy and return the path of its weights in ``folder``, or None if it was stopped before the end.
 
-    With ``start`` the training of an earlier policy continues up to the recipe's steps, on labs that it has not met. What
-    falls over a training falls as if it had had these steps from the beginning; the optimiser starts afresh.
+    With ``start`` the training of an earlier policy continues up to the recipe's steps, on labs that it has not met.
+    What falls over a training falls as if it had had these steps from the beginning; the optimiser starts afresh.
 
     The number of torch's threads is the caller's; one is fastest for these networks, and always on busy cores.
 
