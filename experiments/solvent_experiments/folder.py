@@ -58,7 +58,7 @@ class Unit:
         """Return the training steps that are left; 0 for what is not trained."""
         if self.seed is None:
             return 0
-        return max(0, int((experiment.train[self.agent] or {})["n_timesteps"]) - self.steps)
+        return max(0, int((experiment.train[self.agent] or {}).get("n_timesteps", 0)) - self.steps)
 
     @property
     def steps(self) -> int:

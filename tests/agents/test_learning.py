@@ -73,11 +73,10 @@ def shown() -> tuple[Any, Any]:
 
 
 def test_a_training_goes_on_with_an_earlier_policy(tmp_path: Path) -> None:
-    still = {"learning_rate": 0.0, "ent_coef": 0.0}
-    first = train(recipe_of(n_timesteps=192, **still), PARAMS, seed=3, folder=tmp_path / "a", track=None)
+    first = train(recipe_of(n_timesteps=192), PARAMS, seed=3, folder=tmp_path / "a", track=None)
     steps: list[int] = []
     longer = train(
-        recipe_of(n_timesteps=384, **still), PARAMS, seed=3, folder=tmp_path / "b", track=None, start=first,
+        recipe_of(n_timesteps=384, learning_rate=0.0), PARAMS, seed=3, folder=tmp_path / "b", track=None, start=first,
         on_progress=lambda done, _: steps.append(done),
     )  # fmt: skip
     assert (steps[0], steps[-1]) == (192, 384)

@@ -236,7 +236,6 @@ def with_steps(path: Path, steps: int) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_a_larger_number_of_steps_goes_on_with_the_training(tmp_path: Path) -> None:
     root, config = tmp_path / "run", tmp_path / "config.yaml"
     call("run", with_steps(config, 2048), "--out", root).succeeded()
