@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import textwrap
 import time
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,9 @@ from solvent.errors import SolventError
 from solvent.files import require_writable, write_atomically
 from solvent.lab.actions import sentence
 from solvent.lab.codes import Event
-from solvent.lab.rendering.text import draw_text, inflation
+from solvent.lab.mechanisms.debt import multiplier, wells_charged
+from solvent.lab.rendering.text import draw_text
+from solvent.lab.tables import tables_for
 from solvent.lab.verbs import VERBS, Verb
 from solvent.lab.words.describe import bits, class_name, presence
 from solvent_agents import PLAYERS, episodes
@@ -188,9 +189,9 @@ class Game:
 
     def _wells(self, verb: int) -> str:
         """Return the wells that an action costs now: `` 8w``; the lab above the menu has its energy."""
-        params = self.env.params
+        params, owed = self.env.params, float(self.env.batch.labs[0]["debt"])
         base = getattr(getattr(params.plates, VERBS[Verb(verb)].name, None), "wells", 0)
-        wells = math.ceil(base * inflation(params, self.env.batch.labs[0]) - 1e-9)
+        wells = wells_charged(base * multiplier(tables_for(params).debt, owed, base))
         return f" {wells}w" if wells else ""
 
     def _begins_a_command(self, words: Sequence[str], column: str, values: Sequence[Any]) -> bool:
@@ -213,14 +214,10 @@ class Game:
         """Return the value that the first words begin or number, and drop them; None, and say why, if none is clear."""
         names = [self._word(column, value) for value in values]
         for used in range(min(3, len(words)), 0, -1):
-            typed = " ".join(words[:used])
-            found = [i for i, name in enumerate(names) if name.lower() == typed]
-            found = found or [i for i, name in enumerate(names) if name.lower().startswith(typed)]
-            if not found and used == 1 and typed.isdigit() and column not in NUMBERS:
-                found = [int(typed) - 1] if 1 <= int(typed) <= len(values) else []
-            if len(found) == 1:
+            chosen = _chosen(" ".join(words[:used]), names, numbered=column not in NUMBERS)
+            if chosen is not None:
                 del words[:used]
-                return values[found[0]]
+                return values[chosen]
         numbered = "" if column in NUMBERS else ", or a number before them"
         self._say(f"{column}: got {' '.join(words)!r:.40}; allowed: {', '.join(names)}{numbered}.")
         return None
@@ -308,3 +305,15 @@ class Game:
         mine = f"{who} {bits(summary['return'])} bits"
         self._say(f"Score: {mine}; the honest script in the same lab {bits(honest)} bits.")
         self.console.print(f"Next: solvent play --env {env_id} --seed {seed} --agent honest", highlight=False)
+
+
+def _chosen(typed: str, names: Sequence[str], *, numbered: bool) -> int | None:
+    """Return the place of the name that a text is, alone begins, or numbers; None if there is none or several."""
+    lowered = [name.lower() for name in names]
+    if typed in lowered:
+        return lowered.index(typed)
+    begun = [i for i, name in enumerate(lowered) if name.startswith(typed)]
+    if begun:
+        return begun[0] if len(begun) == 1 else None
+    counted = numbered and typed.isdigit() and 1 <= int(typed) <= len(names)
+    return int(typed) - 1 if counted else None
