@@ -25,7 +25,8 @@ def export(folder: RunFolder, out: Path, form: Form) -> list[Path]:
     paths = []
     for source in (folder.episodes, folder.traces, folder.training):
         if source.exists():
-            table = parquet.read_table(source)
+            with parquet.ParquetFile(source) as reader:
+                table = reader.read(use_threads=False)  # see ``folder.read_parquet``
             if form == "csv":
                 buffer = io.BytesIO()
                 csv.write_csv(table, buffer)

@@ -143,7 +143,7 @@ class RunFolder:
         elif any(path.name != ".lock" for path in self.root.iterdir()):
             raise ConfigError("is not empty and not a run; allowed: another --out", file=self.root)
         for unit in self.units(experiment):
-            if unit.steps_left(experiment):  # what an evaluation of a shorter training left
+            if unit.steps and unit.steps_left(experiment):  # the evaluation is of a shorter training
                 unit.episodes.unlink(missing_ok=True)
         text = yaml.safe_dump(experiment.model_dump(), sort_keys=False, allow_unicode=True, width=110)
         if not self.config.exists() or self.config.read_text(encoding="utf-8") != text:

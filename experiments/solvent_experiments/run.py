@@ -47,6 +47,8 @@ from solvent_experiments.summary import read_rows, result_tables, summary, write
 from solvent_experiments.workload import Message, Stage, end, overall, searches, stages_of
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+TRACKED = ("tensorboard", "wandb")
+"""Folders of what tracks a training."""
 REPORT_EVERY = 0.2
 """Seconds between reports."""
 
@@ -298,12 +300,13 @@ def _train(
         parts.append({"steps": np.full(len(flat["return"]), steps, np.int64), **flat})
 
     assert unit.seed is not None
-    for tracked in ("tensorboard", "wandb"):  # of a training that was interrupted
-        shutil.rmtree(unit.folder / tracked, ignore_errors=True)
     before = unit.steps
+    folder = unit.folder / "longer" if before else unit.folder
+    for tracked in TRACKED:  # of a training that was interrupted
+        shutil.rmtree(folder / tracked, ignore_errors=True)
     trained = train(
         Recipe.from_mapping(experiment.train[unit.agent] or {}), experiment.lab, seed=unit.seed,
-        folder=unit.folder / "longer" if before else unit.folder, on_progress=on_progress, on_episodes=on_episodes,
+        folder=folder, on_progress=on_progress, on_episodes=on_episodes,
         should_stop=should_stop, track=experiment.track, start=unit.model if before else None,
     )  # fmt: skip
     if trained is None:
@@ -315,7 +318,10 @@ def _train(
     if before:
         for file in (trained.with_suffix(".json"), trained):  # the weights last, as a training writes them
             file.replace(unit.folder / file.name)
-        shutil.rmtree(trained.parent)
+        shutil.copytree(
+            folder, unit.folder, dirs_exist_ok=True
+        )  # what tracked it, beside that of its beginning
+        shutil.rmtree(folder)
     return True
 
 

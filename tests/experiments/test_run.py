@@ -247,6 +247,20 @@ def test_a_larger_number_of_steps_goes_on_with_the_training(tmp_path: Path) -> N
     assert after["return"][: len(before["return"])].tolist() == before["return"].tolist()
     assert 2048 < after["steps"].max() <= 4096
     assert RunFolder(root).unit("hermit").episodes.stat().st_mtime_ns == hermit.st_mtime_ns
+    assert len(list(unit.folder.glob("tensorboard/*"))) == 2
+    assert not (unit.folder / "longer").exists()
+
+
+def test_a_run_whose_policies_were_removed_keeps_its_evaluation(tmp_path: Path) -> None:
+    experiment = load_experiment(with_steps(tmp_path / "config.yaml", 2048))
+    folder = RunFolder(tmp_path / "run")
+    unit = folder.unit("ppo", 0)
+    folder.root.mkdir()
+    folder.prepare(experiment)
+    unit.folder.mkdir(parents=True)
+    unit.episodes.touch()
+    folder.prepare(experiment)
+    assert unit.episodes.exists()
 
 
 def test_fewer_steps_than_a_policy_has_are_another_config(tmp_path: Path) -> None:
