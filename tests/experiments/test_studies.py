@@ -337,5 +337,5 @@ def test_a_study_runs_resumes_and_draws(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")} == before
     call("study", "show", "claims", "--runs", tmp_path, "--out", tmp_path).succeeded(STUDIES["claims"].title)
     result = StudyResult.read(tmp_path / "claims.json")
-    assert result.seeds == {"enforced": [0], "tracked": [0], "document": [0]}
+    assert result.seeds == {arm.name: [0] for arm in STUDIES["claims"].arms()}
     assert (tmp_path / "claims.png").stat().st_size > 10_000
