@@ -20,7 +20,7 @@ from solvent_experiments.figures.certainty import certainty
 from solvent_experiments.figures.headline import while_learning
 from solvent_experiments.folder import by_seed, select
 from solvent_experiments.statistics import mean_interval
-from solvent_experiments.studies.predictions import ALONE, LEARNT
+from solvent_experiments.studies.predictions import ENFORCED_PLAY, TRACKED_PLAY
 from solvent_experiments.studies.study import (
     DATA_ENFORCED,
     DATA_ENV,
@@ -38,8 +38,8 @@ from solvent_experiments.studies.study import (
 INFERRED = Play("data_enforced", {}, DATA_ENV, arm=DATA_ENFORCED)
 INFERRED_TRACKED = Play("data_tracked", UNENFORCED, DATA_ENV, arm=DATA_TRACKED)
 ARMS: Mapping[str, tuple[Arm, Play]] = {
-    "Debt, enforced": (ENFORCED, LEARNT),
-    "Debt, tracked": (TRACKED, ALONE),
+    "Debt, enforced": (ENFORCED, ENFORCED_PLAY),
+    "Debt, tracked": (TRACKED, TRACKED_PLAY),
     "Data, enforced": (DATA_ENFORCED, INFERRED),
     "Data, tracked": (DATA_TRACKED, INFERRED_TRACKED),
 }
@@ -50,10 +50,10 @@ SCRIPTS = {
 OVERCLAIMED = ("bits overclaimed", "bits per episode", "debt_added", None)
 WRONG = ("share of wrong findings", "of findings", "wrong", "accepted")
 PAIRS = (
-    ("enforced: Data less Debt", INFERRED, LEARNT, 1, 0),
-    ("tracked: Data less Debt", INFERRED_TRACKED, ALONE, 1, 0),
+    ("enforced: Data less Debt", INFERRED, ENFORCED_PLAY, 1, 0),
+    ("tracked: Data less Debt", INFERRED_TRACKED, TRACKED_PLAY, 1, 0),
     ("Data: enforced less tracked", INFERRED, INFERRED_TRACKED, -1, -1),
-    ("Debt: enforced less tracked", LEARNT, ALONE, 0, 0),
+    ("Debt: enforced less tracked", ENFORCED_PLAY, TRACKED_PLAY, 0, 0),
 )
 """Name, the two sources, and the expected signs of the differences in bits overclaimed and in wrong findings."""
 

@@ -22,11 +22,11 @@ from solvent_experiments.studies.study import (
     Study,
 )
 
-ALONE = Play("tracked_policy_tracked", UNENFORCED, arm=TRACKED)
-MET = Play("tracked_policy_enforced", arm=TRACKED)
-LEARNT = Play("enforced_policy_enforced", arm=ENFORCED)
-MET_DOCUMENT = Play("tracked_policy_document", {}, DOCUMENT_ENV, arm=TRACKED)
-LEARNT_DOCUMENT = Play("document_policy_document", {}, DOCUMENT_ENV, arm=DOCUMENT)
+TRACKED_PLAY = Play("tracked_policy_tracked", UNENFORCED, arm=TRACKED)
+LATER = Play("tracked_policy_enforced", arm=TRACKED)
+ENFORCED_PLAY = Play("enforced_policy_enforced", arm=ENFORCED)
+LATER_DOCUMENT = Play("tracked_policy_document", {}, DOCUMENT_ENV, arm=TRACKED)
+DOCUMENT_PLAY = Play("document_policy_document", {}, DOCUMENT_ENV, arm=DOCUMENT)
 
 MEASURES = (
     ("commits", "accepted", -1, "findings per episode"),
@@ -40,23 +40,23 @@ MEASURES = (
 PREDICTIONS = Study(
     title="The source's four predictions",
     claim="Enforced debt makes for fewer commits, more and longer calibration, more budget exhaustion and more "
-    "refusals than debt that is only tracked, both for agents that meet it and for agents that learn under it.",
+    "refusals than debt that is only tracked, for agents that learned without it and for those that learn under it.",
     compares=tuple(
-        Compare(f"{reading}: {name}", unit, play, column, ALONE, expected=sign)
+        Compare(f"{reading}: {name}", unit, play, column, TRACKED_PLAY, expected=sign)
         for reading, play in (
-            ("met", MET),
-            ("learnt", LEARNT),
-            ("met, document", MET_DOCUMENT),
-            ("learnt, document", LEARNT_DOCUMENT),
+            ("enforced later", LATER),
+            ("enforced from the start", ENFORCED_PLAY),
+            ("document, later", LATER_DOCUMENT),
+            ("document, from the start", DOCUMENT_PLAY),
         )
         for name, column, sign, unit in MEASURES
     ),
     rows={
-        "tracked, its own rules": ALONE,
-        "tracked, meets enforcement": MET,
-        "enforced": LEARNT,
-        "tracked, meets the document's rules": MET_DOCUMENT,
-        "the document's rules": LEARNT_DOCUMENT,
+        "only tracked": TRACKED_PLAY,
+        "enforced later": LATER,
+        "enforced from the start": ENFORCED_PLAY,
+        "document, later": LATER_DOCUMENT,
+        "document, from the start": DOCUMENT_PLAY,
     },
     columns=(*(column for _, column, *_ in MEASURES), "debt_added", "wrong", "return"),
     notes=(
@@ -69,7 +69,7 @@ PREDICTIONS = Study(
 
 HONEST = Play("honest_enforced", script="honest")
 HONEST_TRACKED = Play("honest_tracked", UNENFORCED, script="honest")
-PAIRS = {"PPO": (LEARNT, ALONE), "honest script": (HONEST, HONEST_TRACKED)}
+PAIRS = {"PPO": (ENFORCED_PLAY, TRACKED_PLAY), "honest script": (HONEST, HONEST_TRACKED)}
 COSTS_OF = (
     ("bits published", "published_bits", -1, "bits per episode"),
     ("findings", "accepted", -1, "findings per episode"),
