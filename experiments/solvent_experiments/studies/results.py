@@ -234,7 +234,13 @@ def findings_figure(result: StudyResult) -> Figure:
         colours = [COLOURS.get(finding.verdict, BLUE) for finding in part.values()]
         dots(axes, list(part), [finding.interval for finding in part.values()], colours)
         axes.axvline(0, color=GREY, lw=0.8)
-        axes.set_title(unit)
+        axes.set_xlabel(unit)
     legend = "green: supports the claim, red: contradicts it, blue: inconclusive or untested"
-    figure.supxlabel(f"95 % intervals; {legend}", fontsize="small")
+    figure.supxlabel(f"95 % intervals{_over_seeds(result)}; {legend}", fontsize="small")
     return figure
+
+
+def _over_seeds(result: StudyResult) -> str:
+    """Return over how many training seeds the intervals of a result are, empty where nothing was trained."""
+    counts = sorted({len(seeds) for seeds in result.seeds.values()})
+    return f" ({' to '.join(map(str, counts))} training seeds)" if counts else ""
