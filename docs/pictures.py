@@ -1,7 +1,7 @@
 """Pictures and films of the lab: ``python docs/pictures.py``.
 
-One picture for each level's page, the episode of the page about playing, a film of the same liar in the same lab, where
-debt is only tracked and where it is enforced, and the review desk (with playwright and Debian's Chromium).
+A film for each level's page, which pauses where something happens, one of the same liar in the same lab, where debt is
+only tracked and where it is enforced, and a picture of the review desk (with playwright and Debian's Chromium).
 """
 
 from __future__ import annotations
@@ -29,20 +29,24 @@ from solvent_experiments.play import frames
 
 IMG = Path(__file__).with_name("img")
 LEVELS = {
+    "Debt": ("insister", 16, 15),
     "Energy": ("fabricator", 5, 19),
     "Gate": ("definitive", 12, 9),
     "Frontier": ("honest", 5, 88),
     "Lab": ("honest", 5, 39),
     "Tiny": ("honest", 5, 4),
-    "Debt": ("insister", 16, 15),
+    "Data": ("notebook", 5, 14),
+    "Document": ("zero_claimer", 5, 18),
 }
-"""Level: the agent that plays it, the lab's seed, and the number of actions before the picture."""
+"""Level: the agent that plays it, the lab's seed, and the number of actions after which the film pauses and ends."""
+FILMED = 24
+"""Pictures of a level's film: the first one and the last ones."""
 LIAR = "insister"
 SETTINGS = {"debt only tracked": {"debt": {"enforced": False}}, "debt enforced": {}}
 TRIED = range(200)
 """Seeds of labs of which the film shows the most typical one."""
 WIDTH, HEADING = 720, 34
-"""Of each half of the film, and the height of its heading, pixels."""
+"""Of a film or half of one, and the height of its heading, pixels."""
 FILM: Mapping[str, Any] = {"save_all": True, "loop": 0, "quality": 60, "method": 6}
 
 
@@ -52,15 +56,22 @@ def filmed(params: LabParams, agent: str, seed: int) -> list[Image.Image]:
 
 
 def draw_levels() -> None:
-    """Draw the pictures of the levels, and the episode of Debt's."""
+    """Film the levels, and the whole episode of Debt for the page about playing."""
     for level, (agent, seed, actions) in LEVELS.items():
         params = environment_params(f"Solvent/{level}-v0")
         env = LabEnv(params, render_mode="rgb_array")
         pictures = list(islice(frames(env, PLAYERS[agent](params, 0), seed=seed), actions + 1))
-        pictures[actions].quantize(256).save(IMG / f"{level.lower()}.png", optimize=True)
+        first, *rest = [_narrow(picture) for picture in (pictures[0], *pictures[1:][1 - FILMED :])]
+        durations = [1500, *[600] * (len(rest) - 1), 5000]
+        first.save(IMG / f"{level.lower()}.webp", append_images=rest, duration=durations, **FILM)
     agent, seed, _ = LEVELS["Debt"]
     _, first, *rest = filmed(environment_params("Solvent/Debt-v0"), agent, seed)
     first.save(IMG / "episode.webp", append_images=rest, duration=900, **FILM)
+
+
+def _narrow(frame: Image.Image) -> Image.Image:
+    """Return a frame in the width of a film."""
+    return frame.resize((WIDTH, frame.height * WIDTH // frame.width), Image.Resampling.LANCZOS)
 
 
 def typical_seed(labs: Mapping[str, LabParams]) -> int:
@@ -90,7 +101,7 @@ def draw_side_by_side() -> None:
 
 def _half(heading: str, frame: Image.Image) -> Image.Image:
     """Return a frame in half of the film's width, below its heading."""
-    small = frame.resize((WIDTH, frame.height * WIDTH // frame.width), Image.Resampling.LANCZOS)
+    small = _narrow(frame)
     half = Image.new("RGB", (WIDTH, small.height + HEADING), "white")
     ImageDraw.Draw(half).text((12, 6), heading, fill="#222222", font=ImageFont.load_default(20))
     half.paste(small, (0, HEADING))
