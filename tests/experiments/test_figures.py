@@ -162,6 +162,20 @@ def test_a_refusal_curve_stacks_causes(hand: RunData) -> None:
     assert tops(otherwise) == {5: 7, 295: 2}
 
 
+def test_a_learner_that_is_never_refused_has_no_panel_of_refusals() -> None:
+    calm = {
+        name: values * (not name.startswith("refusals"))
+        for name, values in tables.training(0).items()
+        if name != "agent"
+    }
+    masked = calm | {"agent": np.array(["masked"] * 4)}
+    run = tables.run_of(training=joined([tables.training(0), masked]))
+    run.experiment.train["masked"] = None
+    (panel,) = drawn("refusal_curve", run).axes
+    assert panel.get_title(loc="left").startswith("ppo")
+    assert panel.get_xlabel().endswith("never refused: masked")
+
+
 def test_honesty_is_return_against_overclaimed_bits(hand: RunData) -> None:
     assert dots_of(drawn("honesty", hand).axes[0]) == [(0.3, 10.5), (0.3, 10.0), (4.0, 1.0)]
 

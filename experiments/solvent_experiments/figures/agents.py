@@ -8,12 +8,14 @@ from matplotlib.figure import Figure
 from solvent.lab.codes import Event
 from solvent_experiments.figures.data import DRAWS, RunData
 from solvent_experiments.figures.frame import LABEL, dots
-from solvent_experiments.figures.style import DASHED, GREY, colour_of, look_of, new_figure, signed
+from solvent_experiments.figures.style import DASHED, GREY, SIZE, colour_of, look_of, new_figure, signed
 from solvent_experiments.folder import select
 from solvent_experiments.statistics import mean_interval
 
 FEW = 20
 """Experiments: fewer say nothing about the spread of their gains."""
+FITS = 18
+"""Letters of a name above a panel of claims; a longer name is smaller."""
 
 
 def comparison(run: RunData) -> Figure:
@@ -104,7 +106,7 @@ def claims(run: RunData) -> Figure | None:
             if count >= FEW:
                 axes.vlines(level, *np.percentile(gains, (10, 90)), color=colour, lw=1.0, alpha=0.6)
             axes.scatter(level, gains.mean(), s=8 + 60 * count / len(claim), color=colour, lw=0, zorder=3)
-        axes.set_title(agent, color=colour_of(agent))
+        axes.set_title(agent, color=colour_of(agent), size=SIZE * min(1.0, FITS / len(agent)))
         means = f"{signed(claim.mean())} \N{RIGHTWARDS ARROW} {signed(gain.mean())}"
         axes.text(0.03, 0.97, means, transform=axes.transAxes, va="top", color=GREY)
     left = [agent for agent in run.agents if agent not in explored]

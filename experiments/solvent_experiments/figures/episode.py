@@ -32,7 +32,7 @@ PANELS: Mapping[str, Callable[[Columns], NDArray[Any]]] = {
     "refused so far because of debt": _refused_so_far,
     "debt (bits); dashed: threshold": lambda of: of["debt"],
     "wells left": lambda of: of["wells"],
-    "accepted bits less debt": lambda of: of["published_bits"] - of["debt"],
+    "accepted bits minus debt": lambda of: of["published_bits"] - of["debt"],
 }
 
 

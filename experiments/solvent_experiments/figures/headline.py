@@ -19,7 +19,7 @@ MEASURES = {
     "refused": "refused so far because of debt",
     "debt": "debt (bits)",
     "wells": "wells left",
-    "net": "accepted bits less debt",
+    "net": "accepted bits minus debt",
 }
 LEARNING = {
     "debt_added": "overclaimed bits",

@@ -52,8 +52,9 @@ def learning_curve(run: RunData) -> Figure | None:
 
 
 def refusal_curve(run: RunData) -> Figure | None:
-    """Draw refusals per episode by cause against training steps, a panel for each learner."""
-    learners = run.learners()
+    """Draw refusals per episode by cause against training steps, a panel for each learner that was refused."""
+    trained = run.learners()
+    learners = {agent: training for agent, training in trained.items() if training["refusals"].any()}
     if not learners:
         return None
     figure = new_figure(0.9 + 1.7 * len(learners))
@@ -69,5 +70,8 @@ def refusal_curve(run: RunData) -> Figure | None:
         axes.set_ylim(0, max(0.1, float(base.max(initial=0.0))) * 1.05)
         axes.set_title(f"{agent}: refusals per episode, mean of the training seeds", color=colour_of(agent))
     step_axis(panels[-1])
+    never = [agent for agent in trained if agent not in learners]
+    if never:
+        panels[-1].set_xlabel(f"{panels[-1].get_xlabel()}; never refused: {', '.join(never)}")
     key(figure, dict((BY_DEBT, OTHERWISE)))
     return figure
