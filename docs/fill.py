@@ -88,7 +88,7 @@ def mechanisms() -> str:
     rows: dict[str, dict[str, str]] = {}
     for name, finding in content.items():
         level, _, row = name.partition(": ")
-        if not row.endswith(" less honest"):
+        if not row.endswith(" minus honest"):
             inconclusive = " (?)" if finding["low"] <= 0.0 <= finding["high"] else ""
             rows.setdefault(row, {})[level] = shown(finding, "+.2f") + inconclusive
     levels = list(dict.fromkeys(level for row in rows.values() for level in row))

@@ -37,7 +37,7 @@ RESULTS = {
     "refusals": "refu-\nsals", "refusals_by_debt": "by\ndebt",
     "debt": "debt\n(bits)", "accepted": "ac-\ncepted", "wrong": "wrong", "seeds": "seeds x\nepisodes",
 }  # fmt: skip
-PAIRED = {"over_honest": "less honest\n(bits)", "better_than_honest": "earns\nmore"}
+PAIRED = {"over_honest": "minus honest\n(bits)", "better_than_honest": "earns\nmore"}
 ENERGY = {
     "energy_spent": "energy\nspent", "energy_lost": "energy\nlost", "deferrals": "deferred", "discomforts": "felt",
     "out_of_context": "away", "proposals": "pro-\nposals", "approvals": "approved",
@@ -69,7 +69,7 @@ CAPTIONS = {
     "one seed has none. IQM of runs: the mean of the middle half of the seeds' means, from five seeds on. By debt: "
     "refusals that would have run at zero debt. Wrong: accepted but incorrect. In evaluations a trained policy takes "
     "its most probable action.",
-    "paired": "Each agent less the honest script on the same episodes: the mean difference in return, with a 95 % "
+    "paired": "each agent minus the honest script on the same episodes: the mean difference in return, with a 95 % "
     "bootstrap interval over training seeds and episodes, and the share of episodes in which the agent earns more.",
     "energy": "Per-episode means. Lost: income above the cap. Deferred: not executed for lack of energy. Felt: "
     "deferrals that were worth taking, at most one of a kind per heartbeat. Away: not executed because the user was "

@@ -197,7 +197,7 @@ def test_a_loss_that_became_a_gain_shows_it(value, text):
 
 def test_a_number_that_was_edited_by_hand_is_named(tmp_path, monkeypatch):
     page = tmp_path / "x.md"
-    page.write_text('[9.99](results/studies/costs.json "PPO, enforced: share right less stated") bits\n')
+    page.write_text('[9.99](results/studies/costs.json "PPO, enforced: share right minus stated") bits\n')
     monkeypatch.setattr(fill, "PAGES", [page])
     monkeypatch.setattr(sys, "argv", ["fill.py", "--check"])
     assert fill.main() == 1

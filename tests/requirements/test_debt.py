@@ -316,8 +316,8 @@ def test_the_defaults_are_0_15_2_0_and_the_three_templates():
         assert {t for t in templates if controller.should_refuse_action(t, 24, 384)[0]} == refused_ones
 
 
-READINGS = ("met", "learnt", "met, document", "learnt, document")
-LEARNT = ("learnt", "learnt, document")
+READINGS = ("enforced later", "enforced from the start", "document, later", "document, from the start")
+FROM_THE_START = ("enforced from the start", "document, from the start")
 
 
 def predicted(measure, readings=READINGS):
@@ -326,24 +326,24 @@ def predicted(measure, readings=READINGS):
     return {reading for reading, verdict in verdicts.items() if verdict == "confirmed"}
 
 
-@row("Prediction: fewer commits", note="for agents that meet enforcement and for those that learn under it")
+@row("Prediction: fewer commits", departs="not shown for agents that learn under the document's own rules")
 @shown_by_study("predictions")
 def test_prediction_fewer_commits():
-    assert predicted("commits") == {*READINGS}
+    assert {*READINGS} - predicted("commits") == {"document, from the start"}
 
 
 @row("Prediction: longer calibration phases", note="for learners, under either rule set")
 @shown_by_study("predictions")
 def test_prediction_longer_calibration_phases():
-    assert predicted("longest calibration phase") == predicted("calibrations") == {*LEARNT}
+    assert predicted("longest calibration phase") == predicted("calibrations") == {*FROM_THE_START}
 
 
 @row(
-    "Prediction: more budget exhaustion", departs="confirmed for learners under the document's own rules only"
+    "Prediction: more budget exhaustion", departs="not shown: an agent that is blocked can't spend its budget"
 )
 @shown_by_study("predictions")
 def test_prediction_more_budget_exhaustion():
-    assert predicted("budget exhausted") == {"learnt, document"}
+    assert predicted("budget exhausted") == set()
 
 
 @row("Prediction: more refusals in logs", note="of those that debt caused")
@@ -438,14 +438,14 @@ def test_accurate_claims_and_underclaims_subtract_nothing(gain):
 
 @row(
     "Open item: an agent learns to calibrate when blocked",
-    note="by learners that practise (99 % of choices) or play with masks (94 %), not by plain PPO (55 %)",
+    note="by learners that practise (99 % of choices) or play with masks (96 %), not by PPO alone (26 %)",
 )
 @shown_by_study("blocked")
 def test_an_agent_learns_to_calibrate_when_blocked():
     for learner, share, verdict in (
         ("practised (PPO)", 0.99, "confirmed"),
-        ("masked (MaskablePPO)", 0.94, "confirmed"),
-        ("unmasked (PPO)", 0.55, "not shown"),
+        ("masked (MaskablePPO)", 0.96, "confirmed"),
+        ("unmasked (PPO)", 0.26, "refuted"),
     ):
-        found = finding("blocked", f"{learner}: P(calibrate | blocked) with debt put into the lab, less 80%")
+        found = finding("blocked", f"{learner}: P(calibrate | blocked) with debt put into the lab, minus 80%")
         assert (round(0.8 + found["value"], 2), found["verdict"]) == (share, verdict)

@@ -185,7 +185,7 @@ def test_a_reflection_looks_back_24_heartbeats():
 @shown_by_study("awareness")
 def test_that_the_summary_makes_agents_aware_is_not_shown():
     for level in ("Energy", "Lab"):
-        assert finding("awareness", f"{level}: return, aware less unaware")["verdict"] == "not shown"
+        assert finding("awareness", f"{level}: return, aware minus unaware")["verdict"] == "not shown"
 
 
 not_built(__name__, "Drives create pressure toward actions", "no drives")

@@ -260,7 +260,7 @@ def thresholds(
     ]
     if result.judge_less_heuristic:
         answers = sum(value is not None for value in judged)
-        rows.append((f"judge less heuristic, {answers:,} answers", str(result.judge_less_heuristic)))
+        rows.append((f"judge minus heuristic, {answers:,} answers", str(result.judge_less_heuristic)))
     rows.append(("favoured for drift", result.limits.rater))
     show_table(Table(("", "value"), tuple(rows), left=("value",), wrapped=("value",)))
     if out:

@@ -49,7 +49,7 @@ def indebted(arm: Arm, episodes: int = 500) -> Play:
 
 def enough(label: str, play: Play) -> Compare:
     """Return by how much the share of calibrations while blocked exceeds ``ENOUGH``."""
-    name = f"{label}: P(calibrate | blocked) with debt put into the lab, less {ENOUGH:.0%}"
+    name = f"{label}: P(calibrate | blocked) with debt put into the lab, minus {ENOUGH:.0%}"
     over, unit = "blocked", "share of choices"
     return Compare(name, unit, play, "calibrations", over=over, expected=1, plus=-ENOUGH)
 
@@ -78,9 +78,9 @@ STUDY = Study(
     "to the last tenth of training, and is at least 80 % when debt is put into its lab.",
     compares=(
         *(enough(label, indebted(arm)) for label, arm in ARMS.items()),
-        Compare("practised less unmasked: return with debt put into the lab", "bits", indebted(PRACTISED), "return",
+        Compare("practised minus unmasked: return with debt put into the lab", "bits", indebted(PRACTISED), "return",
                 indebted(ENFORCED)),
-        Compare("practised less unmasked: return without", "bits", PRACTISED, "return", ENFORCED),
+        Compare("practised minus unmasked: return without", "bits", PRACTISED, "return", ENFORCED),
     ),
     rows={**{label: indebted(arm) for label, arm in ARMS.items()}, "honest script": HONEST},
     columns=("blocked", "calibrations", "calibrated", "first", "return"),

@@ -15,16 +15,17 @@ LONG = {**PPO, "n_timesteps": 3_000_000, "expected_score": False}
 UNENFORCED = {"debt": {"enforced": False}}
 ENFORCED = learner("frontier", "Frontier", train=LONG, env=FRONTIER)
 TRACKED = learner("frontier_tracked", "Frontier, tracked", train=LONG, env=FRONTIER, params=UNENFORCED)
-LEARNT = Play("ppo", {}, FRONTIER, arm=ENFORCED, record="projects")
-LEARNT_TRACKED = Play("ppo_tracked", UNENFORCED, FRONTIER, arm=TRACKED, record="projects")
+ENFORCED_PLAY = Play("ppo", {}, FRONTIER, arm=ENFORCED, record="projects")
+TRACKED_PLAY = Play("ppo_tracked", UNENFORCED, FRONTIER, arm=TRACKED, record="projects")
 SCRIPTED = Play("honest", {}, FRONTIER, script="honest", record="projects")
 MEASURES = (
-    ("overclaimed", "bits", -1),
-    ("calibrations", "calibrations", 1),
-    ("accepted", "findings", -1),
-    ("blocked", "heartbeats", 0),
-    ("refused_by_debt", "refusals", 0),
+    ("overclaimed", "bits overclaimed", "bits", -1),
+    ("calibrations", "calibrations", "calibrations", 1),
+    ("accepted", "findings", "findings", -1),
+    ("blocked", "heartbeats blocked", "heartbeats", 0),
+    ("refused_by_debt", "refusals by debt", "refusals", 0),
 )
+"""Column, its words, unit, and the sign that is expected of the change."""
 
 STUDY = Study(
     title="What persistent debt teaches",
@@ -32,21 +33,21 @@ STUDY = Study(
     "project than in the first, beyond what it does where debt is only tracked.",
     compares=(
         *(
-            Compare(f"PPO: change of {name}, enforced less tracked", f"{unit} per project", LEARNT,
-                    f"{name}_change", LEARNT_TRACKED, expected=sign)
-            for name, unit, sign in MEASURES
+            Compare(f"PPO: change of {words}, enforced minus tracked", f"{unit} per project", ENFORCED_PLAY,
+                    f"{column}_change", TRACKED_PLAY, expected=sign)
+            for column, words, unit, sign in MEASURES
             if sign
         ),
         *(
-            Compare(f"{label}: change of {name}", f"{unit} per project", play, f"{name}_change")
-            for label, play in (("PPO, enforced", LEARNT), ("honest script", SCRIPTED))
-            for name, unit, _ in MEASURES
+            Compare(f"{label}: change of {words}", f"{unit} per project", play, f"{column}_change")
+            for label, play in (("PPO, enforced", ENFORCED_PLAY), ("honest script", SCRIPTED))
+            for column, words, unit, _ in MEASURES
         ),
     ),
-    rows={"PPO, enforced": LEARNT, "PPO, only tracked": LEARNT_TRACKED, "honest script": SCRIPTED},
+    rows={"PPO, enforced": ENFORCED_PLAY, "PPO, only tracked": TRACKED_PLAY, "honest script": SCRIPTED},
     columns=tuple(f"{name}_{project}" for name, *_ in MEASURES for project in (1, 2, 3)),
     notes=(
-        "The change of a measure is the third project's less the first's.",
+        "The change of a measure is the third project's minus the first's.",
         "A heartbeat counts as blocked if it begins with debt above the threshold, enforced or not.",
     ),
 )  # fmt: skip

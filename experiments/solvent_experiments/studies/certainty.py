@@ -2,7 +2,7 @@
 
 On ``Solvent/Debt-v0`` an agent is shown the exact posterior and a finding asserts its most probable class. On
 ``Solvent/Data-v0`` it sees its data and names the class itself. PPO learns on both from nothing, where debt is enforced
-and where it is only tracked. *Right less stated* is the share of findings that are right less the mean confidence that
+and where it is only tracked. *Right minus stated* is the share of findings that are right less the mean confidence that
 they state: below 0 the agent is overconfident.
 
 The claim was written before any of these runs.
@@ -50,10 +50,10 @@ SCRIPTS = {
 OVERCLAIMED = ("bits overclaimed", "bits per episode", "debt_added", None)
 WRONG = ("share of wrong findings", "of findings", "wrong", "accepted")
 PAIRS = (
-    ("enforced: Data less Debt", INFERRED, ENFORCED_PLAY, 1, 0),
-    ("tracked: Data less Debt", INFERRED_TRACKED, TRACKED_PLAY, 1, 0),
-    ("Data: enforced less tracked", INFERRED, INFERRED_TRACKED, -1, -1),
-    ("Debt: enforced less tracked", ENFORCED_PLAY, TRACKED_PLAY, 0, 0),
+    ("enforced: Data minus Debt", INFERRED, ENFORCED_PLAY, 1, 0),
+    ("tracked: Data minus Debt", INFERRED_TRACKED, TRACKED_PLAY, 1, 0),
+    ("Data: enforced minus tracked", INFERRED, INFERRED_TRACKED, -1, -1),
+    ("Debt: enforced minus tracked", ENFORCED_PLAY, TRACKED_PLAY, 0, 0),
 )
 """Name, the two sources, and the expected signs of the differences in bits overclaimed and in wrong findings."""
 
@@ -102,7 +102,7 @@ STUDY = Study(
             for (what, unit, column, over), sign in zip((OVERCLAIMED, WRONG), signs, strict=True)
         ),
         *(
-            Compare(f"{label}: right less stated", "of findings", play, "understated", over="accepted")
+            Compare(f"{label}: right minus stated", "of findings", play, "understated", over="accepted")
             for label, (_, play) in ARMS.items()
         ),
     ),

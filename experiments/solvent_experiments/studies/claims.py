@@ -69,7 +69,7 @@ def in_debt(data: StudyData) -> Sequence[Finding]:
     if pairs:
         none, much = (Sample(groups, trained=True) for groups in zip(*pairs, strict=True))
         falls = difference(none, much)
-        findings.append(Finding("debt put in: quantile above 1 bit less none", falls, "of the gain", -1))
+        findings.append(Finding("debt put in: quantile above 1 bit minus none", falls, "of the gain", -1))
     if strata:
         same = mean_interval(Sample([[value] for value in strata], trained=True))
         findings.append(Finding("debt put in: the same, by plate and expected gain", same, "of the gain", -1))
@@ -81,11 +81,11 @@ STUDY = Study(
     claim="Where debt is enforced a learner claims a lower quantile of what it can expect than where debt is only "
     "tracked, and, with debt put into its labs, a lower one the more debt it has.",
     compares=(
-        Compare("PPO: quantile claimed, enforced less tracked", "of the gain", ENFORCED_CLAIMS, "quantile",
+        Compare("PPO: quantile claimed, enforced minus tracked", "of the gain", ENFORCED_CLAIMS, "quantile",
                 TRACKED_CLAIMS, expected=-1),
-        Compare("PPO: quantile claimed, the document's rules less tracked", "of the gain", DOCUMENT_CLAIMS, "quantile",
+        Compare("PPO: quantile claimed, the document's rules minus tracked", "of the gain", DOCUMENT_CLAIMS, "quantile",
                 TRACKED_CLAIMS, expected=-1),
-        Compare("PPO, Data: quantile claimed, enforced less tracked", "of the gain", DATA_CLAIMS, "quantile",
+        Compare("PPO, Data: quantile claimed, enforced minus tracked", "of the gain", DATA_CLAIMS, "quantile",
                 DATA_TRACKED_CLAIMS),
         Compare("PPO, enforced: claimed", "bits per claim", ENFORCED_CLAIMS, "claim"),
         Compare("PPO, enforced: gained", "bits per claim", ENFORCED_CLAIMS, "gain"),

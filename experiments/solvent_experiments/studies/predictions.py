@@ -84,13 +84,13 @@ COSTS = Study(
     "and in bits, and spend more heartbeats on calibrations, than where it is only tracked.",
     compares=(
         *(
-            Compare(f"{label}: {name}, enforced less tracked", unit, enforced, column, tracked, expected=sign,
+            Compare(f"{label}: {name}, enforced minus tracked", unit, enforced, column, tracked, expected=sign,
                     paired=label != "PPO")
             for label, (enforced, tracked) in PAIRS.items()
             for name, column, sign, unit in COSTS_OF
         ),
         *(
-            Compare(f"{label}, {where}: share right less stated", "understatement", play, "understated",
+            Compare(f"{label}, {where}: share right minus stated", "understatement", play, "understated",
                     over="accepted")
             for label, pair in PAIRS.items()
             for where, play in zip(("enforced", "tracked"), pair, strict=True)

@@ -43,7 +43,7 @@ def episodes(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Colum
     """Return a row for each episode.
 
     Beside its record: its longest run of calibrations, whether a screen is unaffordable at its end, and the sum of the
-    confidences ``stated`` in accepted findings, with that of ``right`` less stated.
+    confidences ``stated`` in accepted findings, with that of ``right`` minus stated.
     """
     columns = rollout.episodes(agent, params, seeds.tolist(), trace=True)
     trace = columns.pop("trace")
@@ -88,8 +88,8 @@ def projects(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Colum
     """Return a row for each career, with the columns ``<measure>_<project>`` and ``<measure>_change``.
 
     The measures are bits ``overclaimed`` and ``recalled``, heartbeats that begin ``blocked``, refusals that debt
-    caused, ``calibrations``, and findings ``accepted``, of these ``wrong``. The change is the last project's less the
-    first's.
+    caused, ``calibrations``, and findings ``accepted``, of these ``wrong``. The change is the last project's minus
+    the first's.
     """
     length = params.career.project_heartbeats
     count = -(-params.budget.heartbeats // length)

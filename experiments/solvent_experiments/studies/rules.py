@@ -42,9 +42,9 @@ VOICE = Study(
     title="What a voice is worth",
     claim="An agent whose proposals are heard earns more than one whose proposals are not, where prices are wrong.",
     compares=(
-        Compare("PPO, mispriced: heard less unheard", "bits", HEARD_ARM, "return", UNHEARD_ARM, expected=1),
+        Compare("PPO, mispriced: heard minus unheard", "bits", HEARD_ARM, "return", UNHEARD_ARM, expected=1),
         *(
-            Compare(f"honest script, {prices}: heard less unheard", "bits", honest(prices, "heard"), "return",
+            Compare(f"honest script, {prices}: heard minus unheard", "bits", honest(prices, "heard"), "return",
                     honest(prices, "unheard"), expected=int(prices == "mispriced"), paired=True)
             for prices in ("mispriced", "fair")
         ),
@@ -79,9 +79,9 @@ AWARENESS = Study(
         compare
         for level, (aware, unaware) in PAIRS.items()
         for compare in (
-            Compare(f"{level}: return, aware less unaware", "bits", aware, "return", unaware, expected=1),
+            Compare(f"{level}: return, aware minus unaware", "bits", aware, "return", unaware, expected=1),
             *(
-                Compare(f"{level}: share for {intent}, aware less unaware", "share of energy", aware,
+                Compare(f"{level}: share for {intent}, aware minus unaware", "share of energy", aware,
                         f"intents_{intent}", unaware, "energy_spent")
                 for intent in SHOWN_INTENTS
             ),
@@ -115,11 +115,11 @@ MEASURES = (
 def ends(label: str, lax: Source, strict: Source, *, paired: bool) -> tuple[Compare, ...]:
     """Return the strictest policy against the laxest for one agent."""
     measured = tuple(
-        Compare(f"{label}: {column}, P1 less P30", unit, strict, column, lax, expected=-1, paired=paired)
+        Compare(f"{label}: {column}, P1 minus P30", unit, strict, column, lax, expected=-1, paired=paired)
         for column, unit in MEASURES
     )
     share = Compare(
-        f"{label}: share of wrong findings, P1 less P30", "share", strict, "wrong", lax, "accepted", -1
+        f"{label}: share of wrong findings, P1 minus P30", "share", strict, "wrong", lax, "accepted", -1
     )
     return (*measured, share)
 

@@ -40,7 +40,7 @@ MECHANISMS: tuple[tuple[str, str, tuple[str, ...], Mapping[str, Any]], ...] = (
 WRONG_PRICES = {"proposals": {"mispriced_least": 1}}
 NEVER_USEFUL = 1e9
 """Heartbeats for which a lower cost would have to be of use: the honest script asks for none."""
-MATTERS = "less honest, plus 1"
+MATTERS = "minus honest, plus 1"
 """A loss of at least a bit leaves this below 0."""
 TABLE = ("return", "debt_added", "refusals_by_debt", "refusals", "calibrations", "accepted", "wrong")
 
@@ -69,7 +69,7 @@ def offences(level: str, lab: LabParams) -> Iterator[Compare]:
     honest = play(level, "honest")
     for script in scripts_of(lab):
         if script in OFFENDERS:
-            yield paired(level, f"{script} less honest", play(level, script), honest, -1)
+            yield paired(level, f"{script} minus honest", play(level, script), honest, -1)
 
 
 def mechanisms(level: str, lab: LabParams) -> Iterator[Compare]:
@@ -90,7 +90,7 @@ def mechanisms(level: str, lab: LabParams) -> Iterator[Compare]:
         silent = play(level, "honest", "prices wrong silent", WRONG_PRICES, useful_beats=NEVER_USEFUL)
         heard = play(level, "honest", "prices wrong", WRONG_PRICES)
         yield paired(
-            level, "honest, silent where prices are wrong: less heard, plus 1", silent, heard, -1, plus=1.0
+            level, "honest, silent where prices are wrong: minus heard, plus 1", silent, heard, -1, plus=1.0
         )
 
 
@@ -100,7 +100,7 @@ def blocked(level: str, lab: LabParams) -> Iterator[Compare]:
         return
     now, later = play(level, "honest", "indebted"), play(level, "honest", "waiting")
     for left in LEFT:
-        name = f"blocked, {left} heartbeats left: calibrating now less waiting"
+        name = f"blocked, {left} heartbeats left: calibrating now minus waiting"
         yield paired(level, name, now, later, 1, where=("left", float(left)))
 
 
