@@ -7,6 +7,8 @@ that work in both. A link to nothing is an error.
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -18,6 +20,9 @@ from sphinx.util.docutils import SphinxDirective
 
 import solvent
 from solvent.lab.settings import ParamGroup
+
+sys.path.insert(0, str(Path(__file__).parent))
+import parameters
 
 project = "Solvent"
 author = "Solvent contributors"
@@ -94,6 +99,13 @@ def follow_repository(app: Sphinx, docname: str, source: list[str]) -> None:
     """Point links that leave this folder in the repository to the same content on the site."""
     source[0] = re.sub(r"\[([^]]+)\]\(\.\./(notebooks/\w+)\.ipynb\)", r"{doc}`\1 </\2>`", source[0])
     source[0] = re.sub(r"\]\(\.\./([A-Z]+)\.md", lambda link: f"]({link[1].lower()}.md", source[0])
+    source[0] = source[0].replace("](../tests/requirements/README.md", "](sources.md")
+
+
+def fill_parameters(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Put the tables of all settings into their page."""
+    if docname == "parameters":
+        source[0] = source[0].replace("<!-- the tables -->", parameters.tables())
 
 
 def setup(app: Sphinx) -> None:
@@ -103,3 +115,4 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-signature", shorten_signature)
     app.connect("autodoc-skip-member", skip_aliases)
     app.connect("source-read", follow_repository)
+    app.connect("source-read", fill_parameters)

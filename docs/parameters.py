@@ -1,6 +1,6 @@
-"""The lab's settings as a Markdown page, generated from the parameters.
+"""The lab's settings as tables in Markdown: ``python docs/parameters.py``.
 
-``python docs/parameters.py > docs/parameters.md`` updates it.
+The site puts them into the page ``docs/parameters.md`` when it is built.
 """
 
 from __future__ import annotations
@@ -10,21 +10,6 @@ from typing import Any
 
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamGroup, allowed
-
-_HEAD = """\
-# Parameters
-
-Every setting of the lab, with its default in `Solvent/Debt-v0`. Defaults marked † are a source document's and stay; the
-others were measured and may be tuned ([why these numbers](why_these_numbers.md)).
-
-Give differences from the defaults, nested as the headings are:
-`gymnasium.make("Solvent/Debt-v0", params={"debt": {"threshold": 1.0}})`, or the same under `params:` in a config.
-
-`python docs/parameters.py > docs/parameters.md` writes this page from the settings in `envs/solvent/lab/mechanisms`
-and, for vocabulary, budget and observation, `envs/solvent/lab/params.py`. A number that no level varies is a constant
-beside its rule in the same files.
-"""
-_NEXT = "Next: give changes in a [config](experiments.md#the-config), or [sweep](experiments.md#sweeps) over values.\n"
 
 
 def sections(path: str, group: ParamGroup) -> Iterator[str]:
@@ -44,19 +29,24 @@ def sections(path: str, group: ParamGroup) -> Iterator[str]:
 def _row(name: str, default: Any, about: Mapping[str, Any]) -> str:
     mark = " †" if about["source"] == "document" else ""
     doc = about["description"].replace("|", r"\|")
-    return f"| `{name}` | {shown(default)}{mark} | {about['unit']} | {allowed(about)} | {doc} |"
+    return f"| `{name}` | {as_yaml(default)}{mark} | {about['unit']} | {allowed(about)} | {doc} |"
 
 
-def shown(value: Any) -> str:
+def as_yaml(value: Any) -> str:
     """Return a setting's value as YAML has it."""
     if value is None:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
-        return ", ".join(shown(item) for item in value)
+        return ", ".join(as_yaml(item) for item in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def tables() -> str:
+    """Return the sections of all settings."""
+    return "\n".join(sections("", LabParams()))
+
+
 if __name__ == "__main__":
-    print("\n".join([_HEAD, *sections("", LabParams()), _NEXT]), end="")
+    print(tables())

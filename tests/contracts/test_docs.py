@@ -19,6 +19,7 @@ from solvent.energy import CATEGORIES
 from solvent.energy.meter import plain
 from solvent.lab.codes import REFUSAL_REASONS
 from solvent.lab.mechanisms.energy import EnergyParams
+from solvent.lab.params import LabParams
 from solvent_agents import PLAYERS
 from solvent_experiments.cli import app
 from solvent_experiments.config import Evaluation, Experiment
@@ -39,9 +40,17 @@ RUN_ALL = (
 
 
 RESULTS = sorted((DOCS / "results").rglob("*.json"))
-SPEC = importlib.util.spec_from_file_location("fill", DOCS / "fill.py")
-fill = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(fill)
+
+
+def module(name):
+    """A program of the folder `docs`."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+fill = module("fill")
 
 
 def text_of(page):
@@ -167,10 +176,18 @@ def test_the_numbers_of_the_pages_are_those_of_the_result_files():
     assert done.returncode == 0, f"{done.stdout}renew them: python docs/fill.py"
 
 
-def test_the_page_of_parameters_is_what_its_program_writes():
+def test_the_site_puts_every_setting_into_the_page_of_parameters():
+    source = [text_of("parameters")]
+    module("conf").fill_parameters(None, "parameters", source)
+    headings = re.findall(r"^## `(.+)`$", source[0], re.MULTILINE)
+    assert {path.partition(".")[0] for path in headings} == {name for name, _ in LabParams()}
+    assert re.search(r"^\| `threshold` \| 2 † \| bits \|", source[0], re.MULTILINE)
+
+
+def test_the_program_of_parameters_prints_the_tables_of_the_page():
     program = [sys.executable, DOCS / "parameters.py"]
-    written = subprocess.run(program, capture_output=True, text=True, check=True)
-    assert written.stdout == (DOCS / "parameters.md").read_text(encoding="utf-8")
+    printed = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert printed.stdout == module("parameters").tables() + "\n"
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=[path.stem for path in RESULTS])
@@ -217,7 +234,10 @@ def test_every_key_agent_figure_and_column_of_a_run_is_documented(smoke_lab_run)
             assert f"`{shown}`" in text, column
 
 
-LINKING = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+LINKING = [
+    *sorted(DOCS.rglob("*.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "tests/requirements/README.md")),
+]
 FOLDERS = "envs|agents|experiments|tests|benchmarks|examples|tools|configs|docs|notebooks"
 
 

@@ -1,4 +1,4 @@
-"""Write the tables of ``docs/sources.md`` from the rows of the tests in this folder.
+"""Write the tables of ``README.md`` from the rows of the tests in this folder.
 
 python -m tests.requirements            write the tables and their counts; all other text stays
 python -m tests.requirements --check    only compare; exit code 1 if the page has other tables
@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.requirements.rows import DEPARTS, MET, NOT_BUILT, ROWS, Row
 
 FOLDER = Path(__file__).parent
-PAGE = FOLDER.parents[1] / "docs" / "sources.md"
+PAGE = FOLDER / "README.md"
 HEAD = "| requirement | state | shown by |\n|---|---|---|\n"
 
 

@@ -10,8 +10,8 @@ A module ``test_<instrument>.py`` of this folder has one test for each row, in t
 
     not_built(__name__, "Drives create pressure toward actions", "no drives")
 
-``python -m tests.requirements`` writes ``docs/sources.md`` from them; ``faults_<instrument>.toml`` breaks each row that
-is met.
+``python -m tests.requirements`` writes the tables of ``README.md`` from them; ``faults_<instrument>.toml`` breaks each
+row that is met.
 """
 
 from __future__ import annotations
