@@ -12,7 +12,8 @@ import pytest
 from numba.core.caching import NullCache
 
 from solvent.lab.batch import begin_labs, show_labs, step_labs
-from solvent.lab.jit import TOLD, ContentCacheFile, _Linked, _tell, called_rules, loop, rule
+from solvent.lab.compiled import ANNOUNCED
+from solvent.lab.jit import ContentCacheFile, _Linked, called_rules, loop, rule
 from solvent_agents.planning import search
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,9 +29,18 @@ print(float(env.get_state()["debt_repaid"]), env.get_state()["wells"])
 """
 
 
+NOWHERE = """
+import numba.core.caching as c
+for kind in (c.CacheImpl, c.CompileResultCacheImpl):
+    kind._locator_classes = []
+"""
+
+
 def play(*, code=PLAY, sources=ROOT / "envs", **environment):
     """A process of its own; without NUMBA_CACHE_DIR numba caches beside the sources."""
-    inherited = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", TOLD)}
+    inherited = {
+        name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", ANNOUNCED)
+    }
     return subprocess.run(
         [sys.executable, "-c", code],
         env={**inherited, "PYTHONPATH": str(sources), **environment},
@@ -59,17 +69,48 @@ def test_compiling_is_told_once(played):
     assert (again.stdout, again.stderr) == (first.stdout, "")
 
 
-def test_a_process_that_starts_later_does_not_repeat_it(monkeypatch, capsys):
-    monkeypatch.delenv(TOLD, raising=False)
-    _tell()
-    assert capsys.readouterr().err.count("compiling the lab") == 1
-    child = subprocess.run(
-        [sys.executable, "-c", "from solvent.lab.jit import _tell; _tell()"],
-        capture_output=True,
-        text=True,
-        check=True,
+ANNOUNCE = "from solvent.lab.jit import _announce; _announce()"
+THREE_AT_A_TIME = f"""
+import subprocess, sys
+from solvent.lab.compiled import share_announcement
+share_announcement()
+children = [subprocess.Popen([sys.executable, "-c", {ANNOUNCE!r}]) for _ in range(3)]
+assert not any(child.wait() for child in children)
+{ANNOUNCE}
+"""
+
+
+def test_the_processes_of_a_command_announce_compiling_once(tmp_path):
+    run = play(code=THREE_AT_A_TIME, TMPDIR=str(tmp_path))
+    assert (run.returncode, run.stderr.count("compiling the lab")) == (0, 1)
+    assert "later runs of this level load it from a cache" in run.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_command_shares_its_announcement_with_its_workers(tmp_path):
+    code = "import sys; sys.argv = ['solvent', '--version']\nfrom solvent_experiments.__main__ import main\nmain()"
+    paths = os.pathsep.join(str(ROOT / folder) for folder in ("envs", "agents", "experiments"))
+    shown = "import atexit, os\natexit.register(lambda: print(os.environ['SOLVENT_COMPILATION_ANNOUNCED']))\n"
+    run = play(code=shown + code, sources=paths, TMPDIR=str(tmp_path))
+    assert run.stdout.splitlines()[-1].startswith(str(tmp_path))
+
+
+def test_two_commands_each_announce_compiling(tmp_path):
+    assert all("compiling the lab" in play(code=ANNOUNCE, TMPDIR=str(tmp_path)).stderr for _ in range(2))
+
+
+def test_without_a_folder_for_temporary_files_compiling_is_announced(tmp_path):
+    nowhere = "import tempfile\ndef fails(**_): raise OSError\ntempfile.mkdtemp = fails\n"
+    assert play(code=nowhere + ANNOUNCE).stderr.count("compiling the lab") == 1
+
+
+def test_no_cache_is_promised_where_there_is_none():
+    loop = (
+        "from solvent.lab.batch import step_labs; from solvent.lab.jit import loop; loop(step_labs.python)\n"
     )
-    assert child.stderr == ""
+    run = play(code=NOWHERE + loop + ANNOUNCE)
+    assert "compiled code is not cached" in run.stderr
+    assert run.stderr.splitlines()[-1] == "solvent: compiling the lab, up to a minute"
 
 
 @pytest.mark.slow
@@ -87,11 +128,6 @@ def test_edited_rule_with_an_older_time_runs(played, tmp_path):
     assert wells[1] == wells[0] - 1
 
 
-NOWHERE = """
-import numba.core.caching as c
-for kind in (c.CacheImpl, c.CompileResultCacheImpl):
-    kind._locator_classes = []
-"""
 FULL = """
 import errno, numba.core.caching as c
 def full(*_): raise OSError(errno.ENOSPC, "No space left")

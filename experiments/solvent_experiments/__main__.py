@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
+from solvent.lab.compiled import share_announcement
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line, or say in one line which extra it needs."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's: more than free cores are many times slower
+    share_announcement()  # with the workers of a run
     try:
         from solvent_experiments import cli
     except ModuleNotFoundError as error:

@@ -26,6 +26,7 @@ import numpy as np
 
 from solvent.errors import BROKEN, STOPPED, SolventError
 from solvent.files import now, write_atomically, write_json
+from solvent.lab.compiled import share_announcement
 from solvent.lab.words.quantities import plural
 from solvent_agents.agent import Agent
 from solvent_experiments.config import Experiment, recipe_steps
@@ -353,6 +354,7 @@ class Processes(Pool):
 
     def __init__(self, jobs: int | None = None) -> None:
         one_thread_each()
+        share_announcement()
         context = multiprocessing.get_context("spawn")
         self.jobs = jobs or cores()
         self._stop, self._queue = context.Event(), context.SimpleQueue()
@@ -391,13 +393,10 @@ _should_stop: Callable[[], bool]
 
 def _begin(queue: Any, stop: Any) -> None:
     """Prepare a worker process: its parent handles signals, and it ends with its parent."""
-    from solvent.lab import jit
-
     global _tell, _should_stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     _tell, _should_stop = queue.put, stop.is_set
-    os.environ[jit.TOLD] = "1"  # the run compiles the lab before it starts processes
     threading.Thread(target=_leave_with_parent, daemon=True).start()
 
 

@@ -33,6 +33,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.untyped_passes import IRProcessing
 from numba.extending import overload
 
+from solvent.lab.compiled import is_announced
 from solvent.lab.mechanism import copy_fields
 
 SWITCH = "enabled"
@@ -44,9 +45,6 @@ references to array arguments, which costs more than most rules do; inlining all
 compile for the planner."""
 NOT_OURS = {"numba", "numpy", "math"}
 """Packages whose functions numba knows."""
-TOLD = "SOLVENT_COMPILATION_TOLD"
-"""Variable of the environment: the user knows of a compilation; processes that start later don't repeat it."""
-
 
 if sys.platform != "win32":
     # A fork waits for a compilation in another thread: its child would wait for that thread's lock for ever.
@@ -127,7 +125,7 @@ class ContentCacheFile(IndexDataCacheFile):
 
 
 class ContentCache(FunctionCache):
-    """A cache whose folder may be full, read-only or absent: then everything is compiled anew, after one warning."""
+    """A cache whose folder may be full, read-only or absent: then every process compiles, after one warning."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
@@ -156,7 +154,7 @@ _UNCACHED: list[str] = []
 
 def _without_cache(reason: str) -> None:
     if not _UNCACHED:
-        text = f"solvent: compiled code is not cached, so every process compiles it anew: {reason}"
+        text = f"solvent: compiled code is not cached, so every process compiles it: {reason}"
         warnings.warn(text, stacklevel=2)
     _UNCACHED.append(reason)
 
@@ -216,7 +214,7 @@ class _OfOneLevel(FunctionPass):
 
     def run_pass(self, state: Any) -> bool:
         """Prepare the function; return whether it changed."""
-        _tell()
+        _announce()
         content = hashlib.sha256(str(state.args).encode()).hexdigest()
         state.func_id.func_qualname += f"_{content[:16]}"
         code = state.func_ir
@@ -296,12 +294,12 @@ class _Loop(CPUDispatcher):
                 gc.enable()
 
 
-def _tell() -> None:
-    """Tell the user that compilation is under way, once for this process and all that it starts afterwards."""
-    if TOLD not in os.environ:
-        os.environ[TOLD] = "1"
-        text = "solvent: compiling the lab, up to a minute; later runs of this level load it from a cache"
-        print(text, file=sys.stderr, flush=True)
+@functools.cache
+def _announce() -> None:
+    """Tell the user that compilation is under way, unless another process of the same command has."""
+    if not is_announced():
+        cached = "" if _UNCACHED else "; later runs of this level load it from a cache"
+        print(f"solvent: compiling the lab, up to a minute{cached}", file=sys.stderr, flush=True)
 
 
 @functools.cache
