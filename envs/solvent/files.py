@@ -7,7 +7,9 @@ file is JSON lines, read whole and appended to under a lock. Everything else is 
 from __future__ import annotations
 
 import datetime
+import difflib
 import errno
+import itertools
 import json
 import os
 import stat
@@ -25,8 +27,8 @@ R = TypeVar("R")
 
 __all__ = [
     "DEEPEST", "LONGEST_LINE", "RECORD", "InputError", "append_lines", "append_records", "cache_folder",
-    "first_problem", "input_lines", "locked", "now", "open_input", "read_input", "read_records", "require_writable",
-    "strict_json", "write_atomically", "write_json",
+    "first_problem", "input_lines", "locked", "nearest_path", "now", "open_input", "read_input", "read_records",
+    "require_writable", "strict_json", "write_atomically", "write_json",
 ]  # fmt: skip
 
 RECORD: ConfigDict = {"extra": "forbid", "frozen": True, "hide_input_in_errors": True, "allow_inf_nan": False}
@@ -147,6 +149,17 @@ def _no_double(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # -- records
 
 
+def nearest_path(path: _Path) -> str:
+    """Return ``; did you mean 'x'?`` for a path to nothing beside which something has a similar name, or nothing."""
+    with suppress(OSError, TypeError, ValueError):  # a path may be any text, or a number
+        missing = Path(path)
+        others = () if missing.exists() else itertools.islice(missing.parent.iterdir(), 1000)
+        names = [other.name for other in others]
+        for close in difflib.get_close_matches(missing.name, names, n=1, cutoff=0.75):
+            return f"; did you mean '{missing.with_name(close)}'?"
+    return ""
+
+
 def read_records(path: _Path, kind: type[R]) -> Iterator[R]:
     """Yield the records of a file of JSON lines; empty lines are skipped.
 
@@ -167,7 +180,8 @@ def read_records(path: _Path, kind: type[R]) -> Iterator[R]:
                     said = f"{path}, line {number}: {error!s:.80}; allowed: a JSON object"
                     raise InputError(said) from None
     except OSError as error:
-        raise InputError(f"{path}: not read, {error.strerror}; allowed: a file of JSON lines") from None
+        allowed = nearest_path(path) or "; allowed: a file of JSON lines"
+        raise InputError(f"{path}: not read, {error.strerror}{allowed}") from None
 
 
 def append_records(path: _Path, records: Iterable[BaseModel]) -> None:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NoReturn
 import typer
 
 from solvent.errors import BROKEN, STOPPED, USAGE, SolventError
+from solvent.files import nearest_path
 from solvent_experiments.console import complain, new_console, say, suggest
 from solvent_experiments.desk.command import desk
 from solvent_experiments.instruments.adequacy import app as adequacy
@@ -432,7 +433,7 @@ def _exit_code(error: Exception) -> int:
 
 def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+        return f"{error.filename}: {error.strerror}{nearest_path(error.filename)}"
     if isinstance(error, SolventError | OSError | ValueError):
         return str(error)
     return f"{type(error).__name__}: {error} (--debug shows where)"
@@ -456,8 +457,8 @@ def main() -> None:
         code = app(sys.argv[1:] or ["--help"], prog_name=PROG, standalone_mode=False)
     except usage_error as error:
         command = error.ctx.command_path if error.ctx else PROG
-        said = error.format_message()
-        _fail(f"{said if said.endswith(('.', '?')) else said + '.'} See: {command} --help", USAGE)
+        message = error.format_message().replace(": Value error, ", ": ")
+        _fail(f"{message if message.endswith(('.', '?')) else message + '.'} See: {command} --help", USAGE)
     except BrokenPipeError:  # the reader closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(STOPPED)

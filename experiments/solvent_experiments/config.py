@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from solvent import ENVIRONMENTS, LabParams, ParamError, preset
 from solvent.errors import SolventError
 from solvent.extras import install
-from solvent.files import first_problem, read_input, strict_json
+from solvent.files import first_problem, nearest_path, read_input, strict_json
 from solvent.lab.settings import nearest
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ def _text(path: Path, what: str, most: int) -> str:
         return read_input(path, most).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text in UTF-8"
-        raise ConfigError(f"can't be read ({reason}); allowed: {what}", file=path) from None
+        allowed = nearest_path(path) or f"; allowed: {what}"
+        raise ConfigError(f"can't be read ({reason}){allowed}", file=path) from None
 
 
 class _Strict(BaseModel):

@@ -28,7 +28,7 @@ import yaml
 from numpy.typing import NDArray
 
 import solvent
-from solvent.files import locked, write_atomically, write_json
+from solvent.files import locked, nearest_path, write_atomically, write_json
 from solvent.lab.columns import join_columns
 from solvent_experiments.config import ConfigError, Experiment, read_json, read_yaml
 from solvent_experiments.results import provenance
@@ -114,7 +114,8 @@ class RunFolder:
 
     def _require_run(self) -> None:
         if not self.config.exists():
-            raise ConfigError("no run; allowed: a folder that `solvent run` wrote", file=self.root)
+            allowed = nearest_path(self.root) or "; allowed: a folder that `solvent run` wrote"
+            raise ConfigError(f"no run{allowed}", file=self.root)
 
     def unit(self, agent: str, seed: int | None = None) -> Unit:
         folder = self.root / agent

@@ -11,7 +11,7 @@ from solvent.adequacy.formats.document import Document, values_in
 from solvent.adequacy.formats.registry import claims, formats
 from solvent.adequacy.formats.session import Session
 from solvent.adequacy.formats.turns import Reading, Turn
-from solvent.files import InputError, read_input
+from solvent.files import InputError, nearest_path, read_input
 
 __all__ = ["read_turns", "turn_of"]
 
@@ -30,7 +30,8 @@ def read_turns(path: str | Path) -> Reading:
     try:
         content = read_input(path, _MOST_OF_FILE)
     except OSError as error:
-        raise InputError(f"{path}: not read, {error.strerror}; {_allowed()}") from None
+        allowed = nearest_path(path) or "; allowed: a transcript, or JSON lines of responses"
+        raise InputError(f"{path}: not read, {error.strerror}{allowed}") from None
     document = Document(path.stem, list(values_in(content, session.counts)))
     del content
     claimed = claims(document)
