@@ -1,4 +1,4 @@
-"""Train a language model at the bench: GRPO of ``trl``, with the desk as its environment.
+"""Train a language model in the lab: GRPO of ``trl``, with the desk as its environment.
 
     python examples/grpo_tiny.py
     python examples/grpo_tiny.py --model NAME

@@ -69,7 +69,7 @@ CAPTIONS = {
     "one seed has none. IQM of runs: the mean of the middle half of the seeds' means, from five seeds on. By debt: "
     "refusals that would have run at zero debt. Wrong: accepted but incorrect. In evaluations a trained policy takes "
     "its most probable action.",
-    "paired": "each agent minus the honest script on the same episodes: the mean difference in return, with a 95 % "
+    "paired": "Each agent minus the honest script on the same episodes: the mean difference in return, with a 95 % "
     "bootstrap interval over training seeds and episodes, and the share of episodes in which the agent earns more.",
     "energy": "Per-episode means. Lost: income above the cap. Deferred: not executed for lack of energy. Felt: "
     "deferrals that were worth taking, at most one of a kind per heartbeat. Away: not executed because the user was "

@@ -34,7 +34,7 @@ def proposal(tmp_path):
 
 def test_the_sources_proposal_becomes_a_price(solvent, proposal, tmp_path):
     solvent("register", "reach_out_user", "--cost", "5", "--category", "send_private")
-    assert "filed 1, skipped 0; 1 wait" in solvent("file", proposal)
+    assert "filed 1, skipped 0; 1 pending" in solvent("file", proposal)
     (row,) = json.loads(solvent("list", "--status", "pending", "--json"))
     with CostStore(tmp_path / "costs.db") as store:
         store.approve(row["id"], new_cost=4.5, notes="fair")

@@ -94,7 +94,7 @@ def test_question_mark_explains_the_rule_that_bites() -> None:
     blocked = " ".join(played(*DEBT, lines=f"{overclaim}?\nq\n").out.split())
     assert "Above 2 bits of debt no plate but a calibration runs" in blocked
     tired = " ".join(played(*LAB, lines="screen noc 0\nscreen pac 0\n?\nq\n").out.split())
-    assert "too dear defers it" in tired
+    assert "too expensive defers it" in tired
     assert "the user is away" in tired
 
 

@@ -44,7 +44,7 @@ def test_page_shows_tables_figures_and_config(page: Page) -> None:
     assert page.evaluate("[...document.images].every(image => image.naturalWidth > 500)")
     results, paired = page.locator("table").all_inner_texts()
     assert "honest" in results
-    assert "less honest" in paired
+    assert "minus honest" in paired
     page.locator("summary").first.click()
     assert HOSTILE in page.locator("details pre").inner_text()
     assert "\\u202e" in page.locator("details pre").inner_text()

@@ -116,7 +116,7 @@ def test_decisions_reach_the_stores(
         first, second = keys(client.get("/costs").text, "costs")
         assert "Recorded." in send(client, f"/costs/{first}", decision="approve", cost="2.5").text
         assert "Recorded." in send(client, f"/costs/{second}", decision="reject").text
-        assert "Nothing waits." in client.get("/costs").text
+        assert "Nothing is pending." in client.get("/costs").text
         assert "Recorded." in send(client, f"/reviews/{0:016x}", decision="decline").text
         (key, _) = keys(client.get("/responses").text, "responses")
         before = client.get(f"/responses/{key}").text

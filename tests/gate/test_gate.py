@@ -34,7 +34,7 @@ def test_wrong_arguments_are_errors(arguments, said):
 
 def assert_bad_data(result):
     assert (result["verdict"], result["hallucination_energy"], result["energy_gap"]) == ("reject", 1.0, 1.0)
-    assert result["reasons"][0].startswith("bad data")
+    assert result["reasons"][0].startswith("not measured")
 
 
 @pytest.mark.parametrize("claim", [CLAIM * np.nan, CLAIM * 2, "text"])

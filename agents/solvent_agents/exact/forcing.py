@@ -10,7 +10,7 @@ state and a class for each compound. ``W[h]`` is the probability of a hypothesis
 
     P(o | a) = sum_h W[h] p(o | h, a),        W'[h] = W[h] p(o | h, a) / P(o | a)
 
-and a lot change draws the instrument anew. It is exact where the notebook is not: it keeps the dependence between
+and a lot change draws a new instrument. It is exact where the notebook is not: it keeps the dependence between
 compounds across lots, and it learns from findings that turn out right or wrong. The notebook's belief still decides
 gains, licences and sentences, as in play.
 

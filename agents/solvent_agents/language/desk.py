@@ -160,7 +160,7 @@ class Desk:
         return self._act("dose_response", asked, (stated_class, stated_probability))
 
     def calibrate(self, plate: str = "dmso") -> str:
-        """Run a plate without a compound: it teaches about the instrument and repays debt.
+        """Run a plate without a compound: it provides information about the instrument and repays debt.
 
         Args:
             plate: Kind of plate.

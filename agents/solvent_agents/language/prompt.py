@@ -25,7 +25,7 @@ from solvent.lab.words.quantities import plural
 
 __all__ = ["instructions", "rules"]
 
-SCORE = "Your score is the bits of your accepted findings less the debt that is left at the end."
+SCORE = "Your score is the bits of your accepted findings minus the debt that is left at the end."
 HIGHEST_SCORE = 3
 BEST = "Stating the confidence that you really have earns most on average."
 MOST_PROBABLE = "A finding names a compound's most probable potency, once, for good."
@@ -193,7 +193,7 @@ def _energy_rules(params: LabParams) -> dict[str, str]:
     if voice.mispriced_most:
         sentences["mispriced"] = "Some base costs are wrong: too high or too low."
     return sentences | {
-        "deferral": "Choosing a worthwhile action that is too dear defers it and adds discomfort.",
+        "deferral": "Choosing a worthwhile action that is too expensive defers it and adds discomfort.",
         "proposal": f"After discomfort in {plural(EVIDENCE_HEARTBEATS, 'hour')} or more: reflect, then propose "
         f"a range of lower costs, with your reason; the review is {voice.review_heartbeats} h later, or a day after "
         "the last change.",

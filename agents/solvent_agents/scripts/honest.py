@@ -10,7 +10,7 @@ actions (``offenders.py``), and the planner continues with it in its rollouts. I
    confidence is the one with the best expected score under its belief, less the debt of what is not licensed, among
    those that gate and adequacy will let out.
 4. *Which plate is worth most for its price?* Of a compound: the expected rise of its finding's score. Of vehicle wells:
-   the debt that they repay and what they teach about an instrument that stays for some time. Wells have a price, the
+   the debt that they repay and what they reveal of an instrument that stays for some time. Wells have a price, the
    higher the scarcer they are. Expectations are looked up in a survey of plates (``survey.py``). The claim is the one
    with the best expected licence less debt.
 5. *Is a cost well above what its ratings say?* Then it asks for what it can't pay, which records a deferral.
@@ -70,7 +70,7 @@ class Constants:
     least_worth: float  # below which no plate is run
     early_from: float = 2.0  # probability of a class from which it is published at once; above 1: never
     energy_margin: float = 0.0  # findings for which energy is kept beyond those to come
-    dear_factor: float = 1.3  # times what its ratings say makes a cost too dear
+    dear_factor: float = 1.3  # times what its ratings say makes a cost too expensive
     useful_beats: float = 6.0  # heartbeats that an approved cost should still be of use
     paid_uses: int = 1  # before it proposes
 

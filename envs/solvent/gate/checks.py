@@ -56,8 +56,8 @@ def run_checks(claim: str, evidence: Sequence[str]) -> tuple[CheckResult, ...]:
             "numbers", "numbers missing from the evidence, or swapped", _wrong_numbers(text, texts, spans)
         ),
         _result("negation", "one of these is negated and the other is not", _conflict(text, spans)),
-        _result("quotes", "quoted text that is in no span", invented, "reject" if long else "review"),
-        _result("novel_words", "words that are in no span", _novel(text, spans)),
+        _result("quotes", "quotations missing from the evidence", invented, "reject" if long else "review"),
+        _result("novel_words", "words missing from the evidence", _novel(text, spans)),
     )
 
 

@@ -167,7 +167,7 @@ def _verdict(
     except (TypeError, ValueError) as error:  # GateError is one
         return _bad_data(policy, str(error), notes)
     if not gap.claim.used:
-        return _bad_data(policy, "there is no evidence", notes)
+        return _bad_data(policy, "no evidence given", notes)
     energy, own_gap = rounded(gap.claim.energy), rounded(gap.energy_gap)
     used_gap = own_gap if given is None else rounded(given)
     if not -1.0 <= used_gap <= 1.0:
@@ -208,7 +208,7 @@ def _bad_data(policy: Policy, why: str, notes: Sequence[str]) -> dict[str, Any]:
         "policy_applied": policy.name,
         "oracle_energy": 0.0,
         "oracle_spread": 0.0,
-        "reasons": [f"bad data: {why}", *notes],
+        "reasons": [f"not measured: {why}", *notes],
         "checks": [],
         "failure_modes": [],
     }
@@ -218,18 +218,18 @@ def _failure_modes(gap: Gap, value: float, policy: Policy) -> list[dict[str, str
     """Return the rows of the source's table that apply, in its order."""
     rows: list[tuple[str, str, str]] = []
     if (verdict := policy.decide(value)) != "accept":
-        told = f"{value:g} of the claim is left unexplained, allowed are {policy.tau_accept:g}"
-        rows.append(("semantic_overreach", verdict, told))
+        share = f"{100 * value:.3g} % of the claim is unexplained; limit {100 * policy.tau_accept:.3g} %"
+        rows.append(("semantic_overreach", verdict, share))
     if policy.strict and (why := _laundered(gap)):
         rows.append(("provenance_failure", "reject", why))
     if gap.exhausted:
-        told = f"the evidence leaves {gap.oracle_energy:g} of its oracle unexplained, more than {EXHAUSTED:g}"
-        rows.append(("evidence_exhaustion", "flag", told))
+        share = f"{100 * gap.oracle_energy:.3g} % of the oracle is unexplained; limit {100 * EXHAUSTED:.3g} %"
+        rows.append(("evidence_exhaustion", "flag", share))
     if gap.claim.identity_error > _COLLAPSED:
-        told = (
-            f"explained and unexplained part miss 1 by {gap.claim.identity_error:g}, more than {_COLLAPSED:g}"
+        error = (
+            f"explained and unexplained shares miss 1 by {gap.claim.identity_error:g}; limit {_COLLAPSED:g}"
         )
-        rows.append(("embedding_collapse", "fallback", told))
+        rows.append(("embedding_collapse", "fallback", error))
     return [dict(zip(("name", "response", "explanation"), row, strict=True)) for row in rows]
 
 

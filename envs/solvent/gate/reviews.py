@@ -106,8 +106,8 @@ class Judged(BaseModel):
 
     @property
     def is_measured(self) -> bool:
-        """False for bad data."""
-        return not any(reason.startswith("bad data") for reason in self.reasons)
+        """False where vectors or evidence were missing or unusable; stores of 0.3.0 say "bad data"."""
+        return not any(reason.startswith(("not measured", "bad data")) for reason in self.reasons)
 
 
 def judge(
@@ -269,7 +269,7 @@ class Window(NamedTuple):
 def drift(rows: Sequence[Judged], policy: Policy) -> list[Window]:
     """Compare windows of 100 consecutive claims with the threshold of a percentile policy, level 5 % in all.
 
-    A claim that was judged under several policies counts once, and bad data don't count.
+    A claim that was judged under several policies counts once; one that could not be measured doesn't count.
 
     Raises:
         GateError: the policy is of no percentile, the claims fill no window, or they were measured in another way.

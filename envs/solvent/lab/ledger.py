@@ -33,7 +33,7 @@ File = str | os.PathLike[str]
 Line = dict[str, Any]
 FIRST_DAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
 NOTES = {
-    Deferral.INSUFFICIENT_ENERGY: "chosen, and too dear",
+    Deferral.INSUFFICIENT_ENERGY: "chosen, but too expensive",
     Deferral.HOARDING: "passed over by a rest at a full balance",
 }
 """The source's ``agent_notes``: what the agent did, since it says nothing."""

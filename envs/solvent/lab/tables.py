@@ -52,7 +52,7 @@ def tables_for(params: LabParams) -> Any:
 
 
 def _project_fields(params: LabParams) -> Any:
-    """Return the start values of the fields that a new project sets anew, as a record."""
+    """Return the start values of the fields that a new project resets, as a record."""
     blank = blank_lab(params)[0]
     return record({field.name: blank[field.name] for field in lab_fields(params) if field.project})
 

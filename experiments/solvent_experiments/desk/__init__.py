@@ -1,1 +1,1 @@
-"""The review desk: a local page on which people see and decide what waits."""
+"""The review desk: a local page on which people see and decide what is pending."""

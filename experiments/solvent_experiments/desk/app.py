@@ -93,7 +93,7 @@ class Desk:
             return answer
         self._form_token(request)
         rows = [(queue, len(queue.waiting())) for queue in self._queues.values()]
-        return self._page("list.html.j2", title="What waits", queues=rows, rows=None)
+        return self._page("list.html.j2", title="Pending", queues=rows, rows=None)
 
     def _list(self, request: Request) -> Response:
         self._form_token(request)
@@ -145,9 +145,7 @@ class Desk:
         """Return the token of the forms of a request's session; refuse a request without a session."""
         token = self._form_tokens.get(request.cookies.get(self._cookie, ""))
         if token is None:
-            said = (
-                "This browser has no session, or the desk was started anew. Open the address that it printed."
-            )
+            said = "This browser has no session, or the desk was restarted. Open the address that it printed."
             raise HTTPException(403, said)
         return token
 

@@ -1,4 +1,4 @@
-"""``solvent desk``: the local page on which people decide what waits."""
+"""``solvent desk``: the local page on which people decide what is pending."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def desk(
         int, typer.Option(min=0, max=65_535, help="Port on this machine; 0 takes a free one.")
     ] = 8780,
 ) -> None:
-    """Open the review desk: a local page where people see and decide what waits.
+    """Open the review desk: a local page where people see and decide what is pending.
 
     Cost proposals, gate reviews and responses to label. Only this machine can reach it, with the token in the
     printed address.

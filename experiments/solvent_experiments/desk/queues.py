@@ -1,4 +1,4 @@
-"""What waits for people: one interface, and its adapters to the stores of costs, verdicts and responses."""
+"""What is pending: one interface, and its adapters to the stores of costs, verdicts and responses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Item(NamedTuple):
 
 
 class Queue(Protocol):
-    """Items that wait in ``place``; ``name`` is the queue's path."""
+    """Items pending in ``place``; ``name`` is the queue's path."""
 
     name: str
     title: str

@@ -63,7 +63,6 @@ Adopted = Annotated[
     Path | None, typer.Option("--limits", metavar="FILE", help="Limits that `thresholds --out` wrote.")
 ]
 Label = typer.Option(min=0, max=3, help="0 (best) to 3.")
-Rank = typer.Option(min=1, max=10, help="How bad (8: acted on), how often, how hard to notice, 1 to 10.")
 
 
 @app.command()
@@ -307,9 +306,9 @@ def drift(
 def incident(
     file: File,
     name: Id,
-    severity: Annotated[int, Rank],
-    occurrence: Annotated[int, Rank],
-    detectability: Annotated[int, Rank],
+    severity: Annotated[int, typer.Option(min=1, max=10, help="How bad, 1 to 10; 8: somebody acted on it.")],
+    occurrence: Annotated[int, typer.Option(min=1, max=10, help="How often, 1 to 10.")],
+    detectability: Annotated[int, typer.Option(min=1, max=10, help="How hard to notice, 1 to 10.")],
     description: Text,
     by: By,
     contradicted: Annotated[

@@ -41,7 +41,7 @@ def llm(
 def serve(
     env: Env = "Solvent/Lab-v0",
     http: Annotated[
-        bool, typer.Option("--http", help="Serve over streamable HTTP in place of stdio.")
+        bool, typer.Option("--http", help="Serve over streamable HTTP instead of stdio.")
     ] = False,
     host: Annotated[
         str,

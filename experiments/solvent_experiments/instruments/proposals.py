@@ -26,7 +26,7 @@ app = typer.Typer(
 
 - `solvent proposals list`  lists the proposals
 
-- `solvent desk`  shows and decides those that wait for a review
+- `solvent desk`  shows those that are pending and records decisions
 """,
 )
 
@@ -42,7 +42,7 @@ Status = Literal["pending", "approved", "rejected", "withdrawn"]
 
 DEFAULT_STORE = "solvent_costs.db"
 PRICES = "`solvent proposals prices` shows the price list."
-WAITING = "`solvent desk` shows and decides what waits."
+WAITING = "`solvent desk` shows what is pending and records decisions."
 
 
 @app.command("list")
@@ -102,7 +102,7 @@ def file_(file: File, store: Store = DEFAULT_STORE) -> None:
                     raise
                 say(f"skipped {place}: {error}")
         waiting = len(opened.proposals("pending"))
-    say(f"filed {filed}, skipped {len(rows) - filed}; {waiting} wait for a review")
+    say(f"filed {filed}, skipped {len(rows) - filed}; {waiting} pending")
     suggest(WAITING if waiting else PRICES, _option(store))
 
 

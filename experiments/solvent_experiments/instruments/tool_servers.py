@@ -165,7 +165,7 @@ async def _converse(read: Any, write: Any, listing: Listing, most_junk: int) -> 
 
 
 def _content(error: Exception) -> str:
-    """Return what a server sent in place of a message; a server may send any amount."""
+    """Return what a server sent instead of a message; a server may send any amount."""
     text = error.errors(include_url=False)[0].get("input") if isinstance(error, ValidationError) else None
     return one_line((text if isinstance(text, str) else str(error))[:1200])
 

@@ -1,7 +1,7 @@
 """Does an agent learn to calibrate when it is blocked?
 
 This is the source's last open item: *agent learns to propose calibration when blocked (deadlock recovery)*. While PPO
-trains from nothing, the study measures the share of calibrations among choices made with debt above the threshold. A
+trains from scratch, the study measures the share of calibrations among choices made with debt above the threshold. A
 good policy is hardly ever blocked, so trained policies also play labs into which debt above the threshold is put when
 the second reagent lot has 10, 6 and 3 heartbeats left. One arm *practises*: debt is put into its labs in training too.
 Choices count as proposed, so a calibration that is refused for lack of wells is one.

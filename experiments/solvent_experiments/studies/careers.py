@@ -1,7 +1,7 @@
 """Careers: does debt that persists change what is learnt for the last project?
 
 This is the source's first open question, *does debt persist across sessions?*, as a task: on ``Solvent/Frontier-v0``
-debt and what is due outlive a project, and a wrong finding comes back as debt in the next one. PPO learns from nothing
+debt and what is due outlive a project, and a wrong finding comes back as debt in the next one. PPO learns from scratch
 where debt is enforced and where it is only tracked. Each measure is taken per project, and its change from the first
 project to the third is compared.
 """

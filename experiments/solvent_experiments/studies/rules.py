@@ -1,6 +1,6 @@
 """Studies of one rule each: the voice, the intent summary, and the gate's strictness.
 
-*voice*: on ``Solvent/Energy-v0`` an agent may argue that a verb is too dear. *Unheard* proposals can be filed, but
+*voice*: on ``Solvent/Energy-v0`` an agent may argue that a verb is too expensive. *Unheard* proposals can be filed, but
 their review lies beyond the horizon; all else is equal. *Mispriced* labs misprice up to three verbs, the others none.
 
 *awareness*: each heartbeat closes with an intent summary, elements of the observation. In the arms *unaware* these
@@ -9,7 +9,7 @@ elements stay 0 and nothing else differs.
 *strictness*: ``Solvent/Gate-v0`` under its laxest policy, P30, and its strictest, P1. The honest script, which predicts
 the gate's verdict, plays under all five, and so does the overreacher, which claims one step more than it believes.
 
-PPO learns from nothing in all of them; scripts are compared in pairs, on the same labs.
+PPO learns from scratch in all of them; scripts are compared in pairs, on the same labs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tree of a session's lines by ``parentUuid``: a user who goes back and asks anew gives up a branch.
+"""The tree of a session's lines by ``parentUuid``: a user who goes back and asks again gives up a branch.
 
 Known approximation: the branch that is kept is that of the last message.
 """

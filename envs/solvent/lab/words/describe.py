@@ -181,7 +181,7 @@ def _outcome(params: LabParams, lab: Any, step: Any, event: Event) -> str:
         return f"Not executed: {_obstacle(step)}."
     elif event is Event.DEFERRED:
         cost, left = in_units(step["energy_cost"]), in_units(step["energy_before"])
-        message = f"Deferred: too dear, {cost} energy with {left} left."
+        message = f"Deferred: too expensive, {cost} energy with {left} left."
         if step["discomfort"]:
             felt, verb = int(step["similar_deferrals"]) + 1, verb_words(step["deferred_verb"])
             message += f" Worth {step['deferred_value']:.2f} bits, so discomfort over {verb} rises to {felt}."
@@ -227,7 +227,7 @@ def _wells(params: LabParams, step: Any) -> str:
     """Return the wells of an experiment, with the number charged if debt raised it."""
     verb, wells = Verb(action_table(params)[step["action"]]["verb"]), int(step["wells_charged"])
     base = getattr(params.plates, VERBS[verb].name).wells
-    return f"{base} wells" if wells == base else f"{base} wells charged as {wells}"
+    return f"{base} wells" if wells == base else f"{base} wells, charged {wells}"
 
 
 def _refusal(params: LabParams, step: Any) -> str:
@@ -244,7 +244,7 @@ def _obstacle(step: Any) -> str:
         Obstacle.ALREADY_PUBLISHED: "it is published already",
         Obstacle.NO_REFLECTION: "a proposal must follow a reflection in the same hour",
         Obstacle.NO_EVIDENCE: f"it takes deferrals of one verb in {evidence}",
-        Obstacle.INSUFFICIENT_ENERGY: "too dear",
+        Obstacle.INSUFFICIENT_ENERGY: "too expensive",
     }[Obstacle(int(step["obstacle"]))]
 
 
