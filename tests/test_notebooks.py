@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+
+import solvent_experiments
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -22,6 +25,21 @@ def read(path: Path) -> Any:
 
 def test_there_are_notebooks() -> None:
     assert NOTEBOOKS
+
+
+STYLE = "solvent_experiments.figures.style"
+"""The colours of the figures, which no package exports."""
+
+
+@each
+def test_what_it_takes_from_experiments_is_exported(path: Path) -> None:
+    code = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "code")
+    imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
+    names = {(node.module, alias.name) for node in imports for alias in node.names}
+    taken = {(module, name) for module, name in names if str(module).startswith("solvent_experiments")}
+    exported = {("solvent_experiments", name) for name in solvent_experiments.__all__}
+    assert {pair for pair in taken if pair[0] != STYLE} <= exported
+    assert all(hasattr(solvent_experiments, name) for _, name in exported)
 
 
 COMPILING = "solvent: compiling the lab"
