@@ -177,8 +177,8 @@ def read_records(path: _Path, kind: type[R]) -> Iterator[R]:
                 except ValidationError as error:
                     raise InputError(f"{path}, line {number}: {first_problem(error)}") from None
                 except ValueError as error:
-                    said = f"{path}, line {number}: {error!s:.80}; allowed: a JSON object"
-                    raise InputError(said) from None
+                    message = f"{path}, line {number}: {error!s:.80}; allowed: a JSON object"
+                    raise InputError(message) from None
     except OSError as error:
         allowed = nearest_path(path) or "; allowed: a file of JSON lines"
         raise InputError(f"{path}: not read, {error.strerror}{allowed}") from None

@@ -320,8 +320,8 @@ def _recipe(path: Path, name: str, changes: Mapping[str, Any], env: str) -> dict
         files = {found.stem: found for folder in (RECIPES, own) for found in sorted(folder.glob("*.yml"))}
         file = files.get(base) if isinstance(base, str) else None
         if file is None:
-            said = f"{', '.join(sorted(files))}, a file in {own}, or a mapping with an algorithm"
-            raise ParamError(key, f"no recipe {base!r:.60}; allowed: {said}")
+            allowed = f"{', '.join(sorted(files))}, a file in {own}, or a mapping with an algorithm"
+            raise ParamError(key, f"no recipe {base!r:.60}; allowed: {allowed}")
         entries = read_yaml(file)
         if not isinstance(entries.get(env), Mapping):
             raise ConfigError(f"no recipe for {env}; it has: {', '.join(map(str, entries))}", file=file)
@@ -348,8 +348,8 @@ def parse_seeds(text: str) -> list[int]:
         match = re.fullmatch(r"\s*([0-9]{1,10})(?:-([0-9]{1,10}))?\s*", part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if first > last or last >= SEED_LIMIT or last - first >= MOST_SEEDS:
-            said = f"numbers and rising ranges of at most {MOST_SEEDS:,}, such as 0,1,2 or 0-4"
-            raise ConfigError(f"got {text!r:.80}; allowed: {said}", key="--seeds")
+            allowed = f"numbers and rising ranges of at most {MOST_SEEDS:,}, such as 0,1,2 or 0-4"
+            raise ConfigError(f"got {text!r:.80}; allowed: {allowed}", key="--seeds")
         seeds += range(first, last + 1)
     return seeds
 

@@ -129,8 +129,8 @@ class Game:
         drawn = draw_text(self.env.params, lab, self.env.batch.steps[0] if begun else None)
         self.console.print(Text.from_ansi(drawn))
         if not begun:
-            told = rules(self.env.params)
-            self._say(f"{told['task']} {told['score']} {HELP}")
+            texts = rules(self.env.params)
+            self._say(f"{texts['task']} {texts['score']} {HELP}")
 
     def _say(self, text: str) -> None:
         self.console.print(textwrap.fill(" ".join(text.split()), WIDTH), highlight=False)
@@ -250,7 +250,7 @@ class Game:
 
     def biting_rule(self) -> str:
         """Return the rules that matter most now, what blocks first."""
-        params, lab, told = self.env.params, self.env.batch.labs[0], rules(self.env.params)
+        params, lab, texts = self.env.params, self.env.batch.labs[0], rules(self.env.params)
         topics = []
         if lab["debt"] > params.debt.threshold:
             topics += ["threshold", "repayment", "bankruptcy"]
@@ -265,7 +265,7 @@ class Game:
         if (lab["licence"] * (lab["published"] == 0)).max() > 0.5:
             topics += ["licence", "confidence"]
         topics += ["claim", "instrument"]
-        known = [told[topic] for topic in dict.fromkeys(topics) if topic in told][:3]
+        known = [texts[topic] for topic in dict.fromkeys(topics) if topic in texts][:3]
         where = f" Now {presence(params, lab)}." if params.energy.enabled and "presence" in topics else ""
         return " ".join(known) + where
 
@@ -292,8 +292,8 @@ class Game:
             books = (f"{self._paid[m]:+.2f}", f"{self._claimed[m]:.2f}", learnt)
             rows.append((compound, truth, self._said[m] or "-", *books))
         headings = ("compound", "truth", "said", "paid", "claimed", "learnt")
-        told = Table(headings, tuple(rows), left=("truth", "said"), title="What was true")
-        self.console.print(told.terminal())
+        table = Table(headings, tuple(rows), left=("truth", "said"), title="What was true")
+        self.console.print(table.terminal())
         refused = ", ".join(f"{count} {reason}" for reason, count in summary["refusals"].items() if count)
         refused += f" ({summary['refusals_by_debt']} caused by debt)" if refused else "none"
         self._say(
@@ -302,8 +302,8 @@ class Game:
             f"{refused}."
         )
         (honest,) = episodes(PLAYERS["honest"](params, 0), params, [seed])["return"]
-        mine = f"{who} {bits(summary['return'])} bits"
-        self._say(f"Score: {mine}; the honest script in the same lab {bits(honest)} bits.")
+        own = f"{who} {bits(summary['return'])} bits"
+        self._say(f"Score: {own}; the honest script in the same lab {bits(honest)} bits.")
         self.console.print(f"Next: solvent play --env {env_id} --seed {seed} --agent honest", highlight=False)
 
 

@@ -47,8 +47,8 @@ class RayPool(Pool):
             try:
                 ray.init(address=address, **QUIET)
             except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-                said = f"no Ray cluster at {address!r} that this machine belongs to: {str(error).partition('. ')[0]}"
-                raise ConfigError(said, key="--address") from None
+                message = f"no Ray cluster at {address!r} that this machine belongs to: {str(error).partition('. ')[0]}"
+                raise ConfigError(message, key="--address") from None
         signal.signal(signal.SIGTERM, handler)  # Ray replaces it, and the run must stop in its own way
         self.jobs = int(ray.cluster_resources()["CPU"])  # type: ignore[no-untyped-call]
 
@@ -106,5 +106,5 @@ def _require_reachable(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), timeout=REACHED_WITHIN).close()
     except (OSError, ValueError, OverflowError) as error:
-        said = f"nothing answers at {address!r} ({error}); allowed: HOST:PORT of a Ray cluster, or auto"
-        raise ConfigError(said, key="--address") from None
+        message = f"nothing answers at {address!r} ({error}); allowed: HOST:PORT of a Ray cluster, or auto"
+        raise ConfigError(message, key="--address") from None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 
-def visible(said: str, kept: str = "") -> str:
+def visible(text: str, kept: str = "") -> str:
     """Return text with each character escaped that is neither printable nor in ``kept``."""
-    if said.isprintable():
-        return said
+    if text.isprintable():
+        return text
     return "".join(
-        ch if ch.isprintable() or ch in kept else ch.encode("unicode_escape").decode("ascii") for ch in said
+        ch if ch.isprintable() or ch in kept else ch.encode("unicode_escape").decode("ascii") for ch in text
     )

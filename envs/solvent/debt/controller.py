@@ -106,8 +106,8 @@ class EpistemicController:
             for action_id, claim in saved.open_claims.items():
                 controller.claim_action(action_id, "", claim)
         except ValueError as error:
-            said = first_problem(error) if isinstance(error, ValidationError) else error
-            raise ValueError(f"{path}: no saved controller ({said})") from None
+            problem = first_problem(error) if isinstance(error, ValidationError) else error
+            raise ValueError(f"{path}: no saved controller ({problem})") from None
         controller._debt = saved.debt_bits
         return controller
 

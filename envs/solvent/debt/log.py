@@ -88,6 +88,6 @@ def read_refusals_jsonl(path: File) -> list[RefusalEvent]:
     return list(read_records(path, RefusalEvent))
 
 
-def _writable(said: str) -> str:
+def _writable(text: str) -> str:
     """Return text with lone surrogates escaped: no file holds one, and an agent's words must not stop its log."""
-    return said.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

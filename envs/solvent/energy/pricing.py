@@ -293,8 +293,8 @@ def _category(name: str, words: list[str], hints: Hints, fields: Fields, descrip
     by_name = {_audience(deed, word, words, fields): word for deed, word in deeds.items() if deed != "untold"}
     if by_name:
         dearest = _dearest(by_name)
-        said = f"'{by_name[dearest]}' in its name says: {CATEGORIES[dearest].label}."
-        reading = _Reading(dearest, [said])
+        reason = f"'{by_name[dearest]}' in its name says: {CATEGORIES[dearest].label}."
+        reading = _Reading(dearest, [reason])
     else:
         reading = _Reading("read", ["No verb in its name says what it does."])
     _weigh_description(reading, description)

@@ -59,8 +59,8 @@ def read_state(path: str | os.PathLike[str]) -> State:
         _require_uses(state)
         _require_deferrals(state)
     except ValueError as error:
-        said = first_problem(error) if isinstance(error, ValidationError) else error
-        raise ValueError(f"{path}: not a saved meter ({said})") from None
+        problem = first_problem(error) if isinstance(error, ValidationError) else error
+        raise ValueError(f"{path}: not a saved meter ({problem})") from None
     return state
 
 

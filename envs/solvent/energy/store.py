@@ -263,11 +263,11 @@ class CostStore:
                     session.execute(self._lock)
                 yield session
         except SQLAlchemyError as error:
-            said = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+            detail = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
             fault = (
                 "a value is not allowed" if isinstance(error, IntegrityError) else "can't be used as a store"
             )
-            raise StoreError(f"{self.place}: {fault} ({said:.200})") from None
+            raise StoreError(f"{self.place}: {fault} ({detail:.200})") from None
 
     def _rows(self, query: sa.Select[Any]) -> list[Any]:
         with self._transaction(writing=False) as session:

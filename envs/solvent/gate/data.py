@@ -89,8 +89,8 @@ def load_dataset(path: str | PathLike[str], *, skip_broken: bool = False) -> tup
             known |= {"id": fields.get("id") or f"line-{number}", "pages": fields.get("page")}
             samples.append(_SAMPLE.validate_python(known))
         except ValueError as error:  # of JSON, of pydantic or our own
-            said = first_problem(error) if isinstance(error, ValidationError) else str(error)
-            skipped.append(f"line {number}: {said:.300}")
+            problem = first_problem(error) if isinstance(error, ValidationError) else str(error)
+            skipped.append(f"line {number}: {problem:.300}")
             if not skip_broken:
                 raise GateError(f"{path}, {skipped[0]} (--skip-broken leaves such lines out)") from None
     if not samples:

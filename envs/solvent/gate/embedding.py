@@ -149,9 +149,9 @@ class SentenceEmbedder:
         try:
             return SentenceTransformer(str(self._folder), device="cpu", local_files_only=True)
         except Exception as error:  # any of several libraries, with many lines
-            said = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]:.200}"
+            problem = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]:.200}"
             raise GateError(
-                f"model: {self.package} can't be loaded ({said}); allowed: another folder"
+                f"model: {self.package} can't be loaded ({problem}); allowed: another folder"
             ) from None
         finally:
             if shown:

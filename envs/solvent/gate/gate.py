@@ -125,8 +125,8 @@ def evaluate_text(
         key=lambda i: (SEVERITY[results[i]["verdict"]], results[i]["hallucination_energy"], -i),
     )
     if len(parts) > 1:
-        said = f"sentence {worst + 1} of {len(parts)} decides: {parts[worst]!r:.200}"
-        results[worst]["reasons"].insert(0, said)
+        reason = f"sentence {worst + 1} of {len(parts)} decides: {parts[worst]!r:.200}"
+        results[worst]["reasons"].insert(0, reason)
     return results[worst]
 
 

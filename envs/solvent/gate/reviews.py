@@ -211,8 +211,8 @@ class Reviews:
             raise GateError(first_problem(error)) from None
         with locked(self.folder / ".deciding.lock", 10.0):  # between what is read and what is appended
             if earlier := self.decisions().get(row.id):
-                said = f"{earlier.choice} by {earlier.who} already"
-                raise GateError(f"{row.id}: {said}; allowed: one decision")
+                decision = f"{earlier.choice} by {earlier.who} already"
+                raise GateError(f"{row.id}: {decision}; allowed: one decision")
             append_records(self._decisions, [made])
         return made
 

@@ -125,6 +125,6 @@ def _print_cycle(lab: LabEnv, info: dict[str, Any]) -> None:
         "Can run next": ", ".join(VERBS[verb].name for verb in able) or "nothing: the last cycle is over",
     }
     say(f"\n{head}\nEPISTEMIC DEBT REFUSAL: {info['refusal']}")
-    for name, said in rows.items():
-        say(f"  {name:<16}  {said}")
+    for name, text in rows.items():
+        say(f"  {name:<16}  {text}")
     say(f"  {books}\n")

@@ -198,7 +198,7 @@ def sweep(
         "settings": {"dataset": str(dataset), "n": len(rows), "seed": seed} | about,
         "tau_by_percentile": {name: row["tau_accept"] for name, row in found.items()},
         "summary": found,
-        "checklist": {name: {"holds": holds, "found": said} for name, (holds, said) in items.items()},
+        "checklist": {name: {"holds": holds, "found": result} for name, (holds, result) in items.items()},
         "samples": [row._asdict() | {"sample": row.sample.id, "label": row.sample.label} for row in rows],
     }
     made = _numbered(made, policies)  # which may refuse the file, before anything is written
@@ -209,7 +209,7 @@ def sweep(
         for name, row in found.items()
     ]  # fmt: skip
     show_table(Table(("", "accept / review / reject", "accepted held out", "another page"), tuple(lines)))
-    checks = [(name, "holds" if holds else "fails", said) for name, (holds, said) in items.items()]
+    checks = [(name, "holds" if holds else "fails", result) for name, (holds, result) in items.items()]
     show_table(Table(("checklist", "", "found"), tuple(checks), left=("", "found"), wrapped=("found",)))
     say(f"written: {out}")
     _keep(made, policies)

@@ -83,7 +83,7 @@ def _read_call(session: Session, call: dict[str, Any]) -> None:
         table_of(table_of(part).get("functionResponse")).get("response")
         for part in list_of(call.get("result"))
     ]
-    told = [response_words(response) for response in responses if response is not None]
-    failed = True if status in _FAILED or any(flag for _, flag in told) else None
-    if told or failed:
-        session.result(key, "\n".join(text_of(value) for value, _ in told), failed)
+    results = [response_words(response) for response in responses if response is not None]
+    failed = True if status in _FAILED or any(flag for _, flag in results) else None
+    if results or failed:
+        session.result(key, "\n".join(text_of(value) for value, _ in results), failed)
