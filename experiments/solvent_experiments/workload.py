@@ -42,10 +42,11 @@ class Stage:
     started: Message | None = None  # the pace is measured from here on: the first steps are slow
 
     def report(self, message: Message) -> None:
-        """Note a message."""
-        self.done, self.seconds = message.done, message.seconds
-        if message.done and self.started is None:
-            self.started = message
+        """Note a message. A training that continues counts from its beginning, but only what is left is work."""
+        earlier = message.total - self.total
+        self.done, self.seconds = message.done - earlier, message.seconds
+        if self.done and self.started is None:
+            self.started = message._replace(done=self.done, total=self.total)
 
 
 def searches(unit: Unit) -> bool:

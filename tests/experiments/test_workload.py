@@ -72,3 +72,23 @@ def test_a_trained_unit_has_only_its_evaluation_left(tmp_path: Path) -> None:
     (unit.folder / "policy.json").write_text('{"recipe": {"n_timesteps": 1000}}')
     experiment = Experiment(name="x", train={"p": {"algorithm": "PPO", "n_timesteps": 1_000}})
     assert [name for _, name in stages_of(experiment, [unit])] == ["evaluation"]
+
+
+def doubled() -> tuple[list[Unit], dict[tuple[str, str], Stage]]:
+    """A training of 100,000 steps that continues after as many, halfway."""
+    units, stages = learner(seeds=1)
+    for steps, seconds in ((100_000, 0.0), (110_000, 70.0), (150_000, 110.0)):
+        stages["p seed 0", "training"].report(Message("", "", steps, 200_000, seconds))
+    return units, stages
+
+
+def test_a_training_that_continues_has_only_the_added_steps_to_do() -> None:
+    _, stages = doubled()
+    assert share_done(stages.values()) == pytest.approx(1 / 2, abs=0.01)
+    assert time_left(stages.values(), 1) == pytest.approx(50.0, abs=1.0)
+
+
+def test_nothing_is_left_of_a_training_that_continued_and_ended() -> None:
+    (unit,), stages = doubled()
+    end(stages.values(), unit)
+    assert time_left(stages.values(), 1) == 0.0
