@@ -178,6 +178,22 @@ def evaluate(
     - `solvent evaluate runs/quickstart/ppo/seed-0/policy.safetensors honest`
 
     - `solvent evaluate ppo:Solvent/Debt-v0 --params debt.threshold=1.0`
+
+    For a model that Stable-Baselines3 saved, write a class that loads it. If this one is in `my_sb3.py`, run
+    `solvent evaluate my_sb3:Mine`:
+
+    ```
+    from stable_baselines3 import PPO
+
+    class Mine:
+        name = "mine"
+
+        def __init__(self, params, seed):
+            self.model = PPO.load("mine.zip", device="cpu")
+
+        def act(self, observations, masks):
+            return self.model.predict(observations, deterministic=True)[0]
+    ```
     """
     from solvent_experiments.config import param_changes
     from solvent_experiments.evaluate import evaluate_agents, rules_for

@@ -92,6 +92,8 @@ def test_differences_are_nested_by_their_keys() -> None:
     }
 
 
-def test_a_file_of_another_library_is_refused_by_its_name(tmp_path: Path) -> None:
+def test_a_file_of_another_library_is_refused_with_the_way_to_bring_it(tmp_path: Path) -> None:
     (tmp_path / "mine.zip").write_bytes(b"PK")
-    call("evaluate", tmp_path / "mine.zip").refused("mine.zip: not a policy of Solvent", "policy.safetensors")
+    problem = call("evaluate", tmp_path / "mine.zip").refused("mine.zip: of another library")
+    assert "a class that loads it (solvent evaluate --help)" in problem
+    call("evaluate", "--help", width=120).succeeded('PPO.load("mine.zip", device="cpu")')

@@ -123,6 +123,11 @@ def _paths(path: Path) -> tuple[Path, Path]:
     """Return the paths of weights and description, of which ``path`` is one, or their folder."""
     if path.is_dir():
         return path / WEIGHTS, path / ABOUT
+    if path.suffix == ".zip":
+        _fail(
+            path,
+            f"of another library; allowed: {WEIGHTS}, or a class that loads it (solvent evaluate --help)",
+        )
     if path.suffix not in (".safetensors", ".json"):
         _fail(path, f"not a policy of Solvent; allowed: {WEIGHTS} with {ABOUT} beside it")
     return path.with_suffix(".safetensors"), path.with_suffix(".json")
