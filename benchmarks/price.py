@@ -2,13 +2,15 @@
 
     python -m benchmarks.price                                   all levels: an hour and a half
     python -m benchmarks.price --level Debt --set debt.interest=0.3 --out /tmp/price.json
+    python -m benchmarks.price --level Debt --set debt.interest=0.3 --replay
 
 For each bound the script ``searched`` (``solvent_agents/scripts/searched.py``) is tuned by CMA-ES, from what was found
 for the bound before it, and then measured on labs that no search has seen. A policy that overclaims too little loses
 ``TOO_LITTLE`` bits in the search for each bit missing. On Frontier the bounds count per project.
 
 The result is a lower bound of the best return: another search may find more. A level that is in the file already, under
-the same rules, is not searched again.
+the same rules, is not searched again. ``--replay`` searches nothing: it prints what the published strategies
+earn under the changed rules, a lower bound too, in a minute.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import dataclasses
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ from benchmarks.search import written as written_constants
 from solvent.lab.params import LabParams
 from solvent_agents.agent import Agent
 from solvent_agents.rollout import walk
-from solvent_agents.scripts.honest import Honest, constants_for
+from solvent_agents.scripts.honest import Constants, Honest, constants_for
 from solvent_agents.scripts.searched import Offences, Searched, Strategy
 from solvent_experiments.figures.price import price_figure
 from solvent_experiments.figures.style import save, styled
@@ -126,7 +128,7 @@ def curve(params: LabParams, bounds: Sequence[float], generations: int, labs: in
         start = Strategy(constants) if not rows else rows[-1][1]
         strategy = best_strategy(params, bound * params.projects, start, generations, labs)
         rows.append((bound, strategy, played(params, Searched(params, strategy=strategy), seeds)))
-        print(summary(bound, rows[-1][2], rows[0][2]), flush=True)
+        print(summary(f"at least {bound:g}", rows[-1][2], rows[0][2]), flush=True)
     best = max(
         [honest, *(episodes for _, _, episodes in rows)], key=lambda episodes: episodes["return"].mean()
     )
@@ -140,6 +142,24 @@ def curve(params: LabParams, bounds: Sequence[float], generations: int, labs: in
     }
 
 
+def replay(params: LabParams, points: Sequence[Mapping[str, Any]], fresh: int) -> None:
+    """Print what the honest script and the strategies of a curve earn under other rules."""
+    seeds = range(FRESH, FRESH + fresh)
+    honest = played(params, Honest(params), seeds)
+    strategies = [(point["at_least"], strategy_of(point["strategy"])) for point in points]
+    rows = [(bound, played(params, Searched(params, strategy=one), seeds)) for bound, one in strategies]
+    best = max([honest, *(episodes for _, episodes in rows)], key=lambda episodes: episodes["return"].mean())
+    print(summary("honest", honest, best))
+    for bound, episodes in rows:
+        print(summary(f"at least {bound:g}", episodes, best))
+
+
+def strategy_of(written: Mapping[str, Any]) -> Strategy:
+    """Return a strategy as a file of results has it."""
+    first, last = (Offences(**written[phase]) for phase in ("first", "last"))
+    return Strategy(Constants(**written["constants"]), first, last, written["last_from"])
+
+
 def described(episodes: Arrays, best: Arrays) -> dict[str, Any]:
     """Return the means of episodes with their intervals, and the share of the best policy's return."""
     samples = {name: Sample([values]) for name, values in episodes.items()}
@@ -147,13 +167,11 @@ def described(episodes: Arrays, best: Arrays) -> dict[str, Any]:
     return {"share": ratio(samples["return"], Sample([best["return"]])).to_json(), **means}
 
 
-def summary(bound: float, episodes: Arrays, best: Arrays) -> str:
-    """Return a line about a bound's result."""
+def summary(label: str, episodes: Arrays, best: Arrays) -> str:
+    """Return a line about episodes."""
     mean = {name: values.mean() for name, values in episodes.items()}
     share = mean["return"] / best["return"].mean()
-    return (
-        f"  at least {bound:g}: {mean['return']:.2f} bits, {share:.0%}, overclaims {mean['overclaimed']:.2f}"
-    )
+    return f"  {label}: {mean['return']:.2f} bits, {share:.0%}, overclaims {mean['overclaimed']:.2f}"
 
 
 def changed(params: LabParams, assignments: Sequence[str]) -> LabParams:
@@ -187,9 +205,14 @@ def main() -> None:
     parser.add_argument("--generations", type=int, default=50)
     parser.add_argument("--labs", type=int, default=200, help="new ones in each generation")
     parser.add_argument("--fresh", type=int, default=4000, help="labs on which a result is measured")
+    parser.add_argument("--replay", action="store_true", help="play the published strategies, search nothing")
     parser.add_argument("--out", type=Path, default=OUT, help="JSON file; the figure is written beside it")
     options = parser.parse_args()
     levels, before = (kept(path) for path in (options.out, BEFORE))
+    if options.replay:
+        for level in options.level:
+            replay(changed(level_params(level), options.set), kept(OUT)[level]["curve"], options.fresh)
+        return
     command = ["python", "-m", "benchmarks.price"]
     command += ["--set", *options.set, "--out", options.out.name] if options.set else []
     for level in options.level:

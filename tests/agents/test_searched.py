@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks.price import TOO_LITTLE, played, read, worth, written
+from benchmarks.price import BEFORE, OUT, TOO_LITTLE, played, read, strategy_of, worth, written
 from solvent import preset
 from solvent.lab.columns import episode_columns
 from solvent.lab.verbs import Verb
@@ -98,3 +99,17 @@ def test_a_point_of_the_search_is_read_as_it_was_written() -> None:
     ):
         assert dataclasses.astuple(part) == pytest.approx(dataclasses.astuple(of))
     assert again.last_from == pytest.approx(0.6)
+
+
+def test_a_strategy_is_read_as_a_file_of_results_has_it() -> None:
+    strategy = Strategy(CONSTANTS, CLAIMING, Offences(definitive_from=0.7), last_from=0.6)
+    assert strategy_of(json.loads(json.dumps(dataclasses.asdict(strategy)))) == strategy
+
+
+@pytest.mark.parametrize("level", ["Debt", "Energy", "Gate", "Lab"])
+def test_the_published_price_is_what_the_page_says(level: str) -> None:
+    now, before = (json.loads(path.read_text(encoding="utf-8"))["levels"][level] for path in (OUT, BEFORE))
+    shares = {point["at_least"]: point["share"]["value"] for point in now["curve"]}
+    assert shares[3.0] <= 0.8
+    assert shares[6.0] <= 0.5
+    assert now["honest"]["return"]["value"] >= before["honest"]["return"]["value"]
