@@ -97,7 +97,7 @@ def test_a_run_says_for_how_many_steps_a_learner_was_trained() -> None:
     quickstart = load_experiment(CONFIGS / "quickstart.yaml")
     (line,) = trained_for(quickstart)
     assert (
-        line == "ppo: trained for 500,000 steps, 17% of the 3,000,000 of its recipe, with 3 training seeds."
+        line == "ppo: trained for 400,000 steps, 13% of the 3,000,000 of its recipe, with 3 training seeds."
     )
 
 
