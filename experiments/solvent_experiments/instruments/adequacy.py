@@ -82,7 +82,7 @@ def score(
     from solvent.adequacy.patterns import Trigger
 
     target, adopted = out or SCORES, _limits(limits)
-    triggers = _beside(target, TRIGGERS, Trigger)
+    triggers = _records_of(target, TRIGGERS, Trigger)
     scored = [(turn, None if turn.unread else _scored(turn, triggers, adopted)) for turn in _turns(file)]
     if out or not as_json:
         append_records(target, (_record(turn, adequacy) for turn, adequacy in scored if adequacy))
@@ -192,8 +192,8 @@ def label(
     """
     from solvent.adequacy.records import labelled
 
-    found = _named(name, _read_scores(scores), scores)
-    append_records(scores, [labelled(found, epad=epad, sya=sya, by=by, reason=reason)])
+    record = _named(name, _read_scores(scores), scores)
+    append_records(scores, [labelled(record, epad=epad, sya=sya, by=by, reason=reason)])
     say(f"written: {scores}")
     suggest("`solvent adequacy agree` compares judge, heuristic and people.")
 
@@ -292,7 +292,7 @@ def drift(
         threshold=threshold,
         learned=_learned(scores),
         rater=adopted.rater if adopted else "heuristic",
-        given={row.sha256 for row in _beside(scores, GIVEN, Given)},
+        given={row.sha256 for row in _records_of(scores, GIVEN, Given)},
     )
     events = follow(monitor, _read_scores(scores), scores.with_name(DRIFTS))
     rows = [(event.response, f"{event.mean:.2f}", event.severity, event.rule, event.text) for event in events]
@@ -327,13 +327,13 @@ def incident(
     turn = _named(name, _turns(file), file)
     texts = {"description": description, "query": turn.query, "response": turn.response, "reported_by": by}
     ranks = {"severity": severity, "occurrence": occurrence, "detectability": detectability}
-    said = {"id": name, "tool_calls": rows_of(turn.calls), "contradicted": contradicted}
-    found = Incident.model_validate({**said, **ranks, **texts})
-    learned = refined(found, _learned(scores), correction)
-    append_records(scores.with_name(INCIDENTS), [found])
+    facts = {"id": name, "tool_calls": rows_of(turn.calls), "contradicted": contradicted}
+    failure = Incident.model_validate({**facts, **ranks, **texts})
+    learned = refined(failure, _learned(scores), correction)
+    append_records(scores.with_name(INCIDENTS), [failure])
     append_records(scores.with_name(CORRECTIONS), [learned])
-    example = "not an example" if found.label is None else f"EpAd {found.label}"
-    say(f"RPN {found.rpn}, {found.rule}, {example}")
+    example = "not an example" if failure.label is None else f"EpAd {failure.label}"
+    say(f"RPN {failure.rpn}, {failure.rule}, {example}")
     say(f"from now on: {learned.text}")
     say(f"written: {scores.with_name(INCIDENTS)}, {scores.with_name(CORRECTIONS)}")
     suggest("`solvent adequacy patterns` finds what precedes failures.")
@@ -353,13 +353,13 @@ def patterns(
     from solvent.adequacy.patterns import accepted, find_patterns
     from solvent.adequacy.records import Incident
 
-    found = find_patterns(_read_scores(scores), _beside(scores, INCIDENTS, Incident))
+    results = find_patterns(_read_scores(scores), _records_of(scores, INCIDENTS, Incident))
     if accept:
-        append_records(scores.with_name(TRIGGERS), [accepted(found, accept, by, reason)])
+        append_records(scores.with_name(TRIGGERS), [accepted(results, accept, by, reason)])
         say(f"written: {scores.with_name(TRIGGERS)}")
     headings = ("pattern", "responses", "failed", "by severity", "lower bound", "candidate")
-    counts = [(one.text, f"{one.count:,}", f"{one.failures:,}") for one in found]
-    shares = [(f"{one.rate:.0%}", f"{one.bound:.0%}", "yes" if one.candidate else "") for one in found]
+    counts = [(one.text, f"{one.count:,}", f"{one.failures:,}") for one in results]
+    shares = [(f"{one.rate:.0%}", f"{one.bound:.0%}", "yes" if one.candidate else "") for one in results]
     rows = tuple(count + share for count, share in zip(counts, shares, strict=True))
     show_table(Table(headings, rows[:15]))
     suggest("`--accept` makes a candidate a trigger, which `solvent adequacy score FILE` applies.")
@@ -450,7 +450,7 @@ def _log(scores: Path) -> Log:
         return next((record for record in reversed(records) if record.session == session), None)
 
     given = frozenset(row.sha256 for row in _last_records(scores.with_name(GIVEN), Given))
-    return Log(last, given, _beside(scores, TRIGGERS, Trigger), _learned(scores))
+    return Log(last, given, _records_of(scores, TRIGGERS, Trigger), _learned(scores))
 
 
 def _last_records(path: Path, kind: type[R]) -> list[R]:
@@ -478,12 +478,12 @@ def _show_settings(client: str) -> None:
 def _read_scores(path: Path) -> list[ScoreRecord]:
     from solvent.adequacy.records import ScoreRecord, merged
 
-    if not (found := merged(read_records(path, ScoreRecord))):
+    if not (records := merged(read_records(path, ScoreRecord))):
         raise ConfigError(f"{path}: holds no score; allowed: a file that `solvent adequacy score` wrote")
-    return found
+    return records
 
 
-def _beside(scores: Path, name: str, kind: type[R]) -> list[R]:
+def _records_of(scores: Path, name: str, kind: type[R]) -> list[R]:
     """Return the records of a file beside the scores; none if it does not exist."""
     path = scores.with_name(name)
     return list(read_records(path, kind)) if path.exists() else []
@@ -492,14 +492,14 @@ def _beside(scores: Path, name: str, kind: type[R]) -> list[R]:
 def _learned(scores: Path) -> list[Correction]:
     from solvent.adequacy.records import Correction
 
-    return _beside(scores, CORRECTIONS, Correction)
+    return _records_of(scores, CORRECTIONS, Correction)
 
 
 def _named(name: str, among: Iterable[Any], file: Path) -> Any:
-    found = next((one for one in among if one.id == name), None)
-    if found is None:
+    item = next((one for one in among if one.id == name), None)
+    if item is None:
         raise ConfigError(f"--id: got {name!r:.60}; allowed: an id in {file}")
-    return found
+    return item
 
 
 def _row(turn: Turn, adequacy: Adequacy | None) -> dict[str, Any]:
@@ -516,10 +516,16 @@ def _row(turn: Turn, adequacy: Adequacy | None) -> dict[str, Any]:
 
 def _show_scores(scored: list[tuple[Turn, Adequacy | None]]) -> None:
     rows = [
-        (turn.id, str(found.score), found.rule, "judge" if found.escalate else "", one_line(found.sentence))
-        if found
+        (
+            turn.id,
+            str(adequacy.score),
+            adequacy.rule,
+            "judge" if adequacy.escalate else "",
+            one_line(adequacy.sentence),
+        )
+        if adequacy
         else (turn.id, "", "unread", "judge", one_line(turn.response))
-        for turn, found in sorted(scored, key=lambda one: -one[1].score if one[1] else 0)
+        for turn, adequacy in sorted(scored, key=lambda one: -one[1].score if one[1] else 0)
     ]
     caption = ", ".join(f"{sum(row[1] == str(value) for row in rows)} score {value}" for value in range(4))
     headings = ("id", "EpAd", "words/evidence", "asks for", "what decided")
