@@ -51,20 +51,20 @@ def tools(
     rows, failed = [], False
     for server in servers:
         try:
-            found = list_tools(server, timeout, show_stderr=stderr)
+            listing = list_tools(server, timeout, show_stderr=stderr)
         except ServerError as error:
             complain(str(error))
             failed = True
             continue
-        for line in found.left_out:
+        for line in listing.left_out:
             complain(f"{one_line(server)}: left out: {line}")
-        for tool in found.tools:
+        for tool in listing.tools:
             reasons = {"reasons": list(tool.reasons), "unsure": tool.unsure} if why else {}
             rows.append({"server": server, "name": tool.name, **tool.to_row(), **reasons})
         if not as_json:
-            _show(found, server, why=why)
+            _show(listing, server, why=why)
         if store is not None:
-            failed = not _entered(found, server, store) or failed
+            failed = not _entered(listing, server, store) or failed
     if as_json:
         say(json.dumps(rows, indent=2))
     if failed:
@@ -73,14 +73,14 @@ def tools(
         suggest("--why explains each price; `solvent.energy.EnergyMeter` charges them in a loop of your own.")
 
 
-def _entered(found: Listing, server: str, store: str) -> bool:
+def _entered(listing: Listing, server: str, store: str) -> bool:
     """Enter the tools of a server under its name; tell of each that the store refuses, and return whether none was."""
     from solvent.energy import StoreError
     from solvent.energy.store import CostStore
 
-    name, refusals = one_line(found.name.replace(":", "-").strip() or server.replace(":", "-")), []
+    name, refusals = one_line(listing.name.replace(":", "-").strip() or server.replace(":", "-")), []
     with CostStore(store) as opened:
-        for tool in found.tools:
+        for tool in listing.tools:
             try:
                 opened.register_tools([tool.of_server(name)])
             except StoreError as error:
@@ -109,11 +109,11 @@ def explain(env: Env = "Solvent/Energy-v0") -> None:
         say(text.rstrip("\n"))
 
 
-def _show(found: Listing, server: str, *, why: bool) -> None:
+def _show(listing: Listing, server: str, *, why: bool) -> None:
     from solvent.energy import CATEGORIES
 
-    title = one_line(found.title or server, 60)
-    if not found.tools:
+    title = one_line(listing.title or server, 60)
+    if not listing.tools:
         say(f"{title}: offers no tools")
         return
     cells = tuple(
@@ -125,7 +125,7 @@ def _show(found: Listing, server: str, *, why: bool) -> None:
             ", ".join(tool.allowed_contexts),
             "yes" if tool.unsure else "",
         )
-        for tool in found.tools
+        for tool in listing.tools
     )
     show_table(
         Table(
@@ -136,5 +136,5 @@ def _show(found: Listing, server: str, *, why: bool) -> None:
         framed=True,
         least=120,
     )  # fmt: skip
-    for tool in found.tools if why else ():
+    for tool in listing.tools if why else ():
         say("\n  ".join([one_line(tool.name, 60), *map(one_line, tool.reasons)]))

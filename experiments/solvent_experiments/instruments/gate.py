@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 FAILED, WAITING = 1, 3
-SHOWN = 40
+MOST_ROWS = 40
 STORE = Path("gate_reviews")
 
 app = typer.Typer(
@@ -93,10 +93,10 @@ def judge(
     chosen.check_use(domain=used)
     samples, embedder = _inputs(claims, skip_broken, model)
     judged: list[Judged] = []
-    with Progress(new_console(stderr=True), quiet=quiet) as shown:
+    with Progress(new_console(stderr=True), quiet=quiet) as progress:
         for done, sample in enumerate(samples, 1):
             judged += judged_under([sample], embedder, chosen, domain=used)
-            shown.update("judging", done / len(samples), f"{done:,} of {len(samples):,}")
+            progress.update("judging", done / len(samples), f"{done:,} of {len(samples):,}")
     decisions = {}
     if store is not None:
         kept = Reviews(store)
@@ -108,8 +108,8 @@ def judge(
     objected = [row for row in judged if outcomes[row.id] != "accept"]
     _show(sorted(objected, key=lambda row: row.verdict != "reject"))
     counts = Counter(outcomes[row.id] for row in judged)
-    told_counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
-    say(f"{len(judged):,} claims: {told_counts}")
+    outcome_counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
+    say(f"{len(judged):,} claims: {outcome_counts}")
     say(f"policy {chosen.name}: accepts up to {chosen.tau_accept:g}, reviews up to {chosen.tau_review:g}")
     if chosen.promise:
         say(chosen.promise)
@@ -180,12 +180,12 @@ def sweep(
     samples, embedder = _inputs(dataset, skip_broken, model)
     drawn = np.sort(np.random.default_rng(seed).permutation(len(samples))[: n or None])
     samples = [samples[i] for i in drawn]
-    with Progress(new_console(stderr=True), quiet=quiet) as shown:
+    with Progress(new_console(stderr=True), quiet=quiet) as progress:
         for done, sample in enumerate(samples, 1):
             embedder.encode([sample.claim, *sample.evidence])
-            shown.update("measuring", done / len(samples), f"{done:,} of {len(samples):,}")
+            progress.update("measuring", done / len(samples), f"{done:,} of {len(samples):,}")
     rows = calibration.measured(samples, embedder, oracle=oracle, seed=seed)
-    found, items = calibration.summary(rows, seed), calibration.checklist(rows, SentenceEmbedder(model))
+    summary, items = calibration.summary(rows, seed), calibration.checklist(rows, SentenceEmbedder(model))
     about: dict[str, Any] = {
         "domain": domain or dataset.stem, "oracle": oracle, "model": embedder.name,
         "model_fingerprint": embedder.fingerprint, "failed": [name for name, (holds, _) in items.items() if not holds],
@@ -196,8 +196,8 @@ def sweep(
     ]
     document = {
         "settings": {"dataset": str(dataset), "n": len(rows), "seed": seed} | about,
-        "tau_by_percentile": {name: row["tau_accept"] for name, row in found.items()},
-        "summary": found,
+        "tau_by_percentile": {name: row["tau_accept"] for name, row in summary.items()},
+        "summary": summary,
         "checklist": {name: {"holds": holds, "found": result} for name, (holds, result) in items.items()},
         "samples": [row._asdict() | {"sample": row.sample.id, "label": row.sample.label} for row in rows],
     }
@@ -206,7 +206,7 @@ def sweep(
     lines = [
         (name, " / ".join(map(str, row["verdicts"].values())), "{:.1%} [{:.1%}, {:.1%}]".format(*row["held_out"]),
          f"{row['random']:.1%}")
-        for name, row in found.items()
+        for name, row in summary.items()
     ]  # fmt: skip
     show_table(Table(("", "accept / review / reject", "accepted held out", "another page"), tuple(lines)))
     checks = [(name, "holds" if holds else "fails", result) for name, (holds, result) in items.items()]
@@ -229,15 +229,15 @@ def drift(
     from solvent.gate.reviews import drift as windows_of
 
     chosen = policy_named(policy, load_policies(policies))
-    found = windows_of(_existing(store).verdicts(), chosen)
+    windows = windows_of(_existing(store).verdicts(), chosen)
     cells = [
         (f"{one.begin:%Y-%m-%d %H:%M}", f"{one.threshold:.4f}", f"{one.accepted} ({one.low} to {one.high})",
          "drifted" if one.drifted else "")
-        for one in found
+        for one in windows
     ]  # fmt: skip
     show_table(Table(("window from", "its threshold", "accepted (expected)", ""), tuple(cells)))
     say(f"{chosen.name} accepts up to {chosen.tau_accept:g}")
-    if any(one.drifted for one in found):
+    if any(one.drifted for one in windows):
         say("drifted: learn again with `solvent gate sweep`")
         raise typer.Exit(FAILED)
     suggest("no window has drifted; keep judging with `solvent gate judge`.")
@@ -292,12 +292,12 @@ def _show(rows: Sequence[Judged]) -> None:
     cells = [
         (row.id, row.verdict, f"{row.compared:.4f}", one_line(row.claim),
          one_line("; ".join(reason for reason in row.reasons if " is within " not in reason)))
-        for row in rows[:SHOWN]
+        for row in rows[:MOST_ROWS]
     ]  # fmt: skip
     if cells:
         headings = ("id", "verdict", "compared", "claim", "reason")
         show_table(
             Table(headings, tuple(cells), left=("verdict", "claim", "reason"), wrapped=("claim", "reason"))
         )
-    if len(rows) > SHOWN:
-        say(f"and {len(rows) - SHOWN:,} more")
+    if len(rows) > MOST_ROWS:
+        say(f"and {len(rows) - MOST_ROWS:,} more")
