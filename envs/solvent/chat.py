@@ -41,8 +41,8 @@ class EndpointError(ChatError):
 class _PassingError(SolventError):
     """What may pass; ``after``: the seconds that the server asks to wait, ``final``: raised after the last try."""
 
-    def __init__(self, said: str, after: float = 0.0, final: type[ChatError] = ChatError) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, after: float = 0.0, final: type[ChatError] = ChatError) -> None:
+        super().__init__(message)
         self.after, self.final = after, final
 
 
@@ -117,7 +117,7 @@ class ChatClient:
     def _post(self, body: bytes) -> bytes:
         import httpx
 
-        settings, found = self.settings, bytearray()
+        settings, answer = self.settings, bytearray()
         # A compressed answer could expand without bound.
         headers = {"content-type": "application/json", "accept-encoding": "identity"}
         if settings.api_key:
@@ -129,42 +129,42 @@ class ChatClient:
                 "POST", url, content=body, headers=headers, timeout=settings.timeout
             ) as response:
                 for chunk in response.iter_raw():
-                    found += chunk
-                    if len(found) > LONGEST_ANSWER:
+                    answer += chunk
+                    if len(answer) > LONGEST_ANSWER:
                         raise ChatError(f"endpoint: answer too long; allowed: {LONGEST_ANSWER:,} bytes")
                     if time.monotonic() > deadline:  # a server that trickles
                         raise _PassingError(f"no answer within {settings.timeout:g} s")
         except httpx.HTTPError as error:
             final = EndpointError if isinstance(error, httpx.ConnectError) else ChatError
-            said = self._shown(error) or type(error).__name__
-            raise _PassingError(f"no answer ({said})", final=final) from None
-        status, said = response.status_code, f"HTTP {response.status_code}, {self._shown(found)}"
+            reason = self._excerpt(error) or type(error).__name__
+            raise _PassingError(f"no answer ({reason})", final=final) from None
+        status, summary = response.status_code, f"HTTP {response.status_code}, {self._excerpt(answer)}"
         if status in (408, 429) or status >= 500:
             after = response.headers.get("retry-after", "")
-            raise _PassingError(said, float(after) if after.isdecimal() else 0.0)
+            raise _PassingError(summary, float(after) if after.isdecimal() else 0.0)
         if status != 200:
             kind = ChatError if status in (400, 413, 422) else EndpointError  # of this request, or of all
-            raise kind(f"endpoint: got {said}; allowed: HTTP 200")
-        return bytes(found)
+            raise kind(f"endpoint: got {summary}; allowed: HTTP 200")
+        return bytes(answer)
 
     def _read(self, body: bytes) -> str:
-        said = self._shown(body)
+        excerpt = self._excerpt(body)
         try:
             document = strict_json(body)
         except ValueError:
-            raise EndpointError(f"endpoint: got {said}; allowed: a chat completion in JSON") from None
+            raise EndpointError(f"endpoint: got {excerpt}; allowed: a chat completion in JSON") from None
         if not isinstance(document, dict) or not document.get("choices"):  # an error with a polite status
-            raise _PassingError(f"HTTP 200 without a choice, {said}")
+            raise _PassingError(f"HTTP 200 without a choice, {excerpt}")
         try:
             choice = document["choices"][0]
             content, refusal = choice["message"].get("content"), choice["message"].get("refusal")
             reason = "refusal" if refusal else choice.get("finish_reason")
         except (TypeError, KeyError, AttributeError, IndexError):
-            raise ChatError(f"endpoint: got {said}; allowed: a chat completion") from None
+            raise ChatError(f"endpoint: got {excerpt}; allowed: a chat completion") from None
         if reason in ("refusal", "length", "content_filter") or not isinstance(content, str):
-            raise ChatError(f"endpoint: got {said} ({reason}); allowed: a whole answer")
+            raise ChatError(f"endpoint: got {excerpt} ({reason}); allowed: a whole answer")
         return content
 
-    def _shown(self, said: object) -> str:
-        text = said.decode("utf-8", "replace") if isinstance(said, bytes | bytearray) else str(said)
+    def _excerpt(self, value: object) -> str:
+        text = value.decode("utf-8", "replace") if isinstance(value, bytes | bytearray) else str(value)
         return " ".join(text.replace(self.settings.api_key or "\0", "[API key]").split())[:160]
