@@ -95,7 +95,7 @@ def _of_a_lab(params: LabParams) -> dict[str, str]:
 
 
 def _text(
-    energy: EnergyParams, actions: list[tuple[ToolEnergy, str, float]], cap: float, said: dict[str, str]
+    energy: EnergyParams, actions: list[tuple[ToolEnergy, str, float]], cap: float, texts: dict[str, str]
 ) -> str:
     words, rows, alone, floors, situation = _words(), [], [], [], []
     for tool, intent, price in actions:
@@ -106,7 +106,7 @@ def _text(
     late = _hours(LATE_FROM, LATE_UNTIL)
     for name, when in words["raising"].items():
         if (factor := getattr(energy, name)) > 1.0:
-            situation.append(f"- {when.format(late=late, again=said['again'])}: ×{plain(factor)}")
+            situation.append(f"- {when.format(late=late, again=texts['again'])}: ×{plain(factor)}")
     filled = {
         "rows": "\n".join(rows),
         "floors": words["floors"].format(floors=" or ".join(floors)) if floors else "",
@@ -115,9 +115,9 @@ def _text(
         "cap": plain(cap),
         "refused": words["refused"].format(names=_listed(alone)) if alone else "",
         "intents": f"{', '.join(INTENTS[:-1])} or {INTENTS[-1]}",
-        "voice": said["voice"] + words["low"] if said["voice"] else words["silent"],
+        "voice": texts["voice"] + words["low"] if texts["voice"] else words["silent"],
     }
-    return str(words["text"]).format(**said | filled)
+    return str(words["text"]).format(**texts | filled)
 
 
 def _hours(begins: int, ends: int) -> str:
@@ -131,5 +131,5 @@ def _listed(names: list[str]) -> str:
 
 def _code(name: str) -> str:
     """Return a name from outside as code in a table: it can't end the cell, the line or the code."""
-    shown = "".join(ch if ch.isprintable() and ch not in "`|\\" else f"\\u{ord(ch):04x}" for ch in name)
-    return f"`{shown}`"
+    text = "".join(ch if ch.isprintable() and ch not in "`|\\" else f"\\u{ord(ch):04x}" for ch in name)
+    return f"`{text}`"

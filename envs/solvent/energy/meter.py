@@ -371,17 +371,19 @@ class EnergyMeter:
         if not state.reflected:
             raise ProposalError("propose: got no reflection before it; allowed: right after reflect()")
         lower, paid = low < action.price, sorted(state.paid.get(name, {}).items())
-        found = [(beat, f"paid for, {plain(cost)} in all") for beat, cost in paid]
+        evidence = [(beat, f"paid for, {plain(cost)} in all") for beat, cost in paid]
         if lower:
             deferrals = [row for row in state.deferrals if row.action_considered == name]
-            found = [(row.heartbeat_number, _told(row)) for row in deferrals if row.was_worthwhile]
-        if not found:
+            evidence = [
+                (row.heartbeat_number, _deferral_text(row)) for row in deferrals if row.was_worthwhile
+            ]
+        if not evidence:
             needed = "a deferral with a value above 0" if lower else "a paid use"
             raise ProposalError(
                 f"propose: evidence: got none for {name!r:.60}; allowed: {needed} in the last {RECENT_HEARTBEATS} "
                 "heartbeats"
             )
-        heartbeats = sorted({beat for beat, _ in found})
+        heartbeats = sorted({beat for beat, _ in evidence})
         try:
             return Proposal(
                 target=name,
@@ -390,7 +392,9 @@ class EnergyMeter:
                 suggested_range=(low, high),
                 direction="decrease" if lower else "increase",
                 rationale=rationale,
-                evidence=[Evidence(source=f"heartbeat_{beat}", summary=said) for beat, said in found],
+                evidence=[
+                    Evidence(source=f"heartbeat_{beat}", summary=summary) for beat, summary in evidence
+                ],
                 confidence=usual_confidence(len(heartbeats)) if confidence is None else confidence,
                 heartbeat_refs=heartbeats,
                 memory_refs=[*memories],  # type: ignore[list-item]
@@ -442,7 +446,7 @@ class EnergyMeter:
         return self.actions[name]
 
 
-def _told(row: Discomfort) -> str:
+def _deferral_text(row: Discomfort) -> str:
     had = f"{plain(row.energy_available)} of {plain(row.energy_cost)} energy, worth {row.estimated_value:g}"
     return f"deferred, {row.deferral_reason}: {had}" + (f"; {row.agent_notes}" if row.agent_notes else "")
 

@@ -73,12 +73,12 @@ class Evidence(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_text(cls, said: Any) -> Any:
-        if not isinstance(said, str):
-            return said
-        source, colon, summary = said.partition(":")
-        found = (source.strip(), summary.strip()) if colon else ("agent", said)
-        return dict(zip(("source", "summary"), found, strict=True))
+    def _from_text(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        source, colon, summary = value.partition(":")
+        texts = (source.strip(), summary.strip()) if colon else ("agent", value)
+        return dict(zip(("source", "summary"), texts, strict=True))
 
 
 class Proposal(BaseModel):
@@ -111,23 +111,23 @@ class Proposal(BaseModel):
     def heartbeats(self) -> list[int]:
         """The heartbeats of the evidence."""
         named = (re.fullmatch(r"heartbeat_(\d{1,9})", item.source) for item in self.evidence)
-        return sorted({*self.heartbeat_refs, *(int(found[1]) for found in named if found)})
+        return sorted({*self.heartbeat_refs, *(int(match[1]) for match in named if match)})
 
     @model_validator(mode="before")
     @classmethod
-    def _from_row(cls, said: Any) -> Any:
-        if not isinstance(said, Mapping) or "target_name" not in said:
-            return said
-        span = (said.get("suggested_min"), said.get("suggested_max"))
-        known = {key: value for key, value in said.items() if key in cls.model_fields}
-        return known | {"target": said["target_name"], "suggested_range": span}
+    def _from_row(cls, row: Any) -> Any:
+        if not isinstance(row, Mapping) or "target_name" not in row:
+            return row
+        span = (row.get("suggested_min"), row.get("suggested_max"))
+        known = {key: value for key, value in row.items() if key in cls.model_fields}
+        return known | {"target": row["target_name"], "suggested_range": span}
 
     @field_validator("suggested_range")
     @classmethod
-    def _range_is_real(cls, said: tuple[float, float]) -> tuple[float, float]:
-        if said[0] >= said[1]:
+    def _range_is_real(cls, costs: tuple[float, float]) -> tuple[float, float]:
+        if costs[0] >= costs[1]:
             raise ValueError("a lowest cost and a highest cost above it")
-        return said
+        return costs
 
     @model_validator(mode="after")
     def _range_lies_in_its_direction(self) -> Self:
@@ -185,9 +185,9 @@ def rows_in(path: str | os.PathLike[str], kind: type[R]) -> Iterator[tuple[str, 
     except ValueError:  # not one document
         rows = [(f"{path}, line {number}", line) for number, line in input_lines(path) if line.strip()]
     counts: Counter[str] = Counter()
-    for place, said in rows:
+    for place, entry in rows:
         try:
-            row = strict_json(said) if isinstance(said, bytes) else said
+            row = strict_json(entry) if isinstance(entry, bytes) else entry
             reviewed = isinstance(row, dict) and row.get("status", "pending") != "pending"
             record = None if reviewed else kind.model_validate(row)
         except ValidationError as error:

@@ -188,7 +188,7 @@ class CostStore:
             ProposalError: there is none.
         """
         with self._transaction(writing=False) as session:
-            return _found(session, key)
+            return _proposal(session, key)
 
     def approve(
         self,
@@ -293,11 +293,11 @@ def _engine(place: str, *, create: bool) -> sa.Engine:
 
 def _in_force(session: Session, target_type: str, target_name: str) -> EnergyCost | None:
     query = sa.select(EnergyCost).filter_by(target_type=target_type, target_name=target_name)
-    found: EnergyCost | None = session.scalar(query.order_by(EnergyCost.revision.desc()).limit(1))
-    return found
+    price: EnergyCost | None = session.scalar(query.order_by(EnergyCost.revision.desc()).limit(1))
+    return price
 
 
-def _found(session: Session, key: str | uuid.UUID) -> EnergyCostProposal:
+def _proposal(session: Session, key: str | uuid.UUID) -> EnergyCostProposal:
     row = None
     with suppress(ValueError):  # not an id
         row = session.get(EnergyCostProposal, uuid.UUID(str(key)))
@@ -310,7 +310,7 @@ def _reviewed(
     session: Session, key: str | uuid.UUID, status: str, by: str, notes: str | None
 ) -> EnergyCostProposal:
     """Return a proposal with its review; refuse one that is not pending."""
-    row = _found(session, key)
+    row = _proposal(session, key)
     if row.status != "pending":
         raise ProposalError(
             f"proposal {row.id} is already {row.status} (by {row.reviewed_by}, "
