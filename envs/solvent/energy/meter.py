@@ -374,9 +374,7 @@ class EnergyMeter:
         evidence = [(beat, f"paid for, {plain(cost)} in all") for beat, cost in paid]
         if lower:
             deferrals = [row for row in state.deferrals if row.action_considered == name]
-            evidence = [
-                (row.heartbeat_number, _deferral_text(row)) for row in deferrals if row.was_worthwhile
-            ]
+            evidence = [(row.heartbeat_number, _summary(row)) for row in deferrals if row.was_worthwhile]
         if not evidence:
             needed = "a deferral with a value above 0" if lower else "a paid use"
             raise ProposalError(
@@ -392,9 +390,7 @@ class EnergyMeter:
                 suggested_range=(low, high),
                 direction="decrease" if lower else "increase",
                 rationale=rationale,
-                evidence=[
-                    Evidence(source=f"heartbeat_{beat}", summary=summary) for beat, summary in evidence
-                ],
+                evidence=[Evidence(source=f"heartbeat_{beat}", summary=text) for beat, text in evidence],
                 confidence=usual_confidence(len(heartbeats)) if confidence is None else confidence,
                 heartbeat_refs=heartbeats,
                 memory_refs=[*memories],  # type: ignore[list-item]
@@ -446,7 +442,7 @@ class EnergyMeter:
         return self.actions[name]
 
 
-def _deferral_text(row: Discomfort) -> str:
+def _summary(row: Discomfort) -> str:
     had = f"{plain(row.energy_available)} of {plain(row.energy_cost)} energy, worth {row.estimated_value:g}"
     return f"deferred, {row.deferral_reason}: {had}" + (f"; {row.agent_notes}" if row.agent_notes else "")
 
