@@ -37,7 +37,7 @@ __all__ = ["Desk"]
 
 LOOPBACK = "127.0.0.1"
 LONGEST = {"who": 200, "why": 2000}
-MOST_SHOWN = 50
+MOST_ROWS = 50
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
@@ -99,8 +99,8 @@ class Desk:
         self._form_token(request)
         queue = self._queues[request.path_params["queue"]]
         rows = queue.waiting()
-        shown = rows[:MOST_SHOWN]
-        return self._page("list.html.j2", title=queue.title, queue=queue, count=len(rows), rows=shown)
+        displayed = rows[:MOST_ROWS]
+        return self._page("list.html.j2", title=queue.title, queue=queue, count=len(rows), rows=displayed)
 
     async def _item(self, request: Request) -> Response:
         form_token = self._form_token(request)
@@ -113,13 +113,13 @@ class Desk:
                     name: text.replace("\r\n", "\n") for name, text in given.items() if isinstance(text, str)
                 }
             if form.pop("csrf", "") != form_token:
-                said = "This form is not one of this session's. Nothing was recorded. Open the page again."
-                raise HTTPException(403, said)
+                message = "This form is not one of this session's. Nothing was recorded. Open the page again."
+                raise HTTPException(403, message)
             try:
                 for name, most in LONGEST.items():
                     if not 0 < len(form.get(name, "").strip()) <= most:
-                        said = f"got {len(form.get(name, ''))} characters; allowed: 1 to {most:,}"
-                        raise ValueError(f"{name}: {said}")
+                        message = f"got {len(form.get(name, ''))} characters; allowed: 1 to {most:,}"
+                        raise ValueError(f"{name}: {message}")
                 decision, allowed = form.get("decision", ""), [value for value, _ in item.choices]
                 if decision not in allowed:
                     raise ValueError(
@@ -137,16 +137,18 @@ class Desk:
             csrf=form_token, following=following, recorded="recorded" in request.query_params,
         )  # fmt: skip
 
-    def _page(self, template: str, status: int = 200, **shown: Any) -> Response:
-        text = PAGES.get_template(template).render(shown | {"all": self._queues.values()})
+    def _page(self, template: str, status: int = 200, **values: Any) -> Response:
+        text = PAGES.get_template(template).render(values | {"all": self._queues.values()})
         return HTMLResponse(text, status)
 
     def _form_token(self, request: Request) -> str:
         """Return the token of the forms of a request's session; refuse a request without a session."""
         token = self._form_tokens.get(request.cookies.get(self._cookie, ""))
         if token is None:
-            said = "This browser has no session, or the desk was restarted. Open the address that it printed."
-            raise HTTPException(403, said)
+            message = (
+                "This browser has no session, or the desk was restarted. Open the address that it printed."
+            )
+            raise HTTPException(403, message)
         return token
 
 
@@ -158,12 +160,12 @@ async def _with_headers(request: Request, call_next: RequestResponseEndpoint) ->
 
 def _failed(request: Request, error: Exception) -> Response:
     """Answer with what was refused, is missing, or failed, as when a store's file was moved."""
-    status, title, said = 503, "Not available", str(error)
+    status, title, message = 503, "Not available", str(error)
     if isinstance(error, HTTPException):
-        status, title, said = error.status_code, "Refused", error.detail
+        status, title, message = error.status_code, "Refused", error.detail
     elif isinstance(error, LookupError):
-        status, title, said = 404, "Not found", "There is no such page."
+        status, title, message = 404, "Not found", "There is no such page."
     else:
         complain(f"{request.method} {request.url.path}: {type(error).__name__}: {error}")
-    shown = {"title": title, "said": said, "all": (), "rows": None, "queues": ()}
-    return HTMLResponse(PAGES.get_template("list.html.j2").render(shown), status)
+    values = {"title": title, "message": message, "all": (), "rows": None, "queues": ()}
+    return HTMLResponse(PAGES.get_template("list.html.j2").render(values), status)

@@ -68,8 +68,8 @@ def desk(
             f"got {port}; allowed: a free port, as with --port 0 ({error})", key="--port"
         ) from None
     bound = listening.getsockname()[1]
-    shown = Desk(queues, bound)
+    server = Desk(queues, bound)
     say("review desk, for this machine only; whoever has this address may decide. Ctrl-C ends it.")
-    say(f"open: http://{LOOPBACK}:{bound}/?token={shown.token}")
+    say(f"open: http://{LOOPBACK}:{bound}/?token={server.token}")
     sys.stdout.flush()
-    shown.serve(listening)
+    server.serve(listening)

@@ -36,7 +36,7 @@ class Item(NamedTuple):
     """
 
     title: str
-    said: str
+    text: str
     facts: Sequence[tuple[str, str]] = ()
     parts: Sequence[tuple[str, str]] = ()
     decided: str = ""
@@ -77,14 +77,14 @@ class Proposals:
         return [Row(str(row.id), row.change, row.rationale[:160]) for row in self._store.proposals("pending")]
 
     def item(self, key: str) -> Item:
-        row = self._found(key)
+        row = self._row(key)
         history = self._store.history(row.target_name, row.target_type)
         allowed, deferred = allowed_costs(row, history[-1]), self._store.discomfort(row.target_name)
         within = "{:g} to {:g}".format(*allowed) if allowed else "none: the price is out of its reach"
         decided = f"{row.status} by {row.reviewed_by}: {row.review_notes}" if row.status != "pending" else ""
         return Item(
             title=row.change,
-            said=row.rationale,
+            text=row.rationale,
             facts=[
                 ("Cost now", f"{history[-1].cost:g}, {row.current_cost:g} when it was argued"),
                 ("Prices so far", ", ".join(f"{one.cost:g}" for one in history)),
@@ -99,14 +99,14 @@ class Proposals:
         )
 
     def decide(self, key: str, decision: str, form: Mapping[str, str]) -> None:
-        row, notes = self._found(key), f"{form['who']}: {form['why']}"
+        row, notes = self._row(key), f"{form['who']}: {form['why']}"
         if decision == "approve":
             cost = float(text) if (text := form.get("cost", "").strip()) else None
             self._store.approve(row.id, new_cost=cost, notes=notes)
         else:
             self._store.reject(row.id, notes=notes)
 
-    def _found(self, key: str) -> EnergyCostProposal:
+    def _row(self, key: str) -> EnergyCostProposal:
         try:
             return self._store.proposal(key)
         except ProposalError as error:
@@ -129,7 +129,7 @@ class Reviews:
         choices = [("accept", "Accept: the evidence supports the claim"), ("decline", "Decline")]
         return Item(
             title=f"Review of {row.claim_id}",
-            said=row.claim,
+            text=row.claim,
             facts=[
                 ("Verdict", f"{row.verdict} by {row.policy_applied}"),
                 ("Reasons", "; ".join(row.reasons)),
@@ -197,11 +197,11 @@ class Responses:
             append_records(self._scores, [label])
 
     def _labels(self) -> dict[str, list[ScoreRecord]]:
-        found: dict[str, list[ScoreRecord]] = {}
+        labels: dict[str, list[ScoreRecord]] = {}
         for one in read_records(self._scores, ScoreRecord) if self._scores.exists() else ():
             if one.epad.human is not None:
-                found.setdefault(one.id, []).append(one)
-        return found
+                labels.setdefault(one.id, []).append(one)
+        return labels
 
 
 def _asked(call: Call) -> str:
