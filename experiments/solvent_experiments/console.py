@@ -20,15 +20,15 @@ LINE_AFTER = 10.0
 """Seconds between lines of progress where there is no terminal."""
 
 
-def one_line(said: str, longest: int = 120) -> str:
+def one_line(text: str, longest: int = 120) -> str:
     """Return up to ``longest`` characters of text, without line breaks, other characters escaped as in ``visible``."""
-    shown = visible(" ".join(said[: 10 * longest].split()))
-    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+    line = visible(" ".join(text[: 10 * longest].split()))
+    return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
-def say(said: str, *, stderr: bool = False) -> None:
+def say(text: str, *, stderr: bool = False) -> None:
     """Print lines of text."""
-    print(visible(said, "\n"), file=sys.stderr if stderr else sys.stdout, flush=stderr)
+    print(visible(text, "\n"), file=sys.stderr if stderr else sys.stdout, flush=stderr)
 
 
 def suggest(step: str, option: str = "") -> None:
@@ -41,9 +41,9 @@ def suggest(step: str, option: str = "") -> None:
     say(f"Next: {step}")
 
 
-def complain(said: str) -> None:
+def complain(message: str) -> None:
     """Print a message on stderr as one line, without its middle if it is long: its end says what is allowed."""
-    line = visible(" ".join(said.split()))
+    line = visible(" ".join(message.split()))
     if len(line) > LONGEST:
         line = f"{line[:KEPT]} … {line[KEPT - LONGEST :]}"
     say(f"solvent: {line}", stderr=True)
@@ -77,16 +77,16 @@ class Progress:
             BarColumn(bar_width=30),
             TextColumn("{task.fields[text]}", markup=False),
         )
-        self._shown = Bars(*columns, console=console, transient=True, disable=not self._bars)
+        self._display = Bars(*columns, console=console, transient=True, disable=not self._bars)
         self._tasks: dict[str, Any] = {}
-        self._told: dict[str, float] = {}
+        self._line_times: dict[str, float] = {}
 
     def __enter__(self) -> Self:
-        self._shown.start()
+        self._display.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._shown.stop()
+        self._display.stop()
 
     def say(self, text: str) -> None:
         """Print a permanent line."""
@@ -97,14 +97,14 @@ class Progress:
         """Show that ``share`` (0 to 1) of a label's work is done; with ``line`` also where there is no terminal."""
         if self._bars:
             if label not in self._tasks:
-                self._tasks[label] = self._shown.add_task("", total=1.0, label=label, text=text)
-            self._shown.update(self._tasks[label], completed=share, text=text)
-        elif line and time.monotonic() - self._told.get(label, float("-inf")) >= LINE_AFTER:
-            self._told[label] = time.monotonic()
+                self._tasks[label] = self._display.add_task("", total=1.0, label=label, text=text)
+            self._display.update(self._tasks[label], completed=share, text=text)
+        elif line and time.monotonic() - self._line_times.get(label, float("-inf")) >= LINE_AFTER:
+            self._line_times[label] = time.monotonic()
             self.say(f"{label}: {text}")
 
     def end(self, label: str, text: str) -> None:
         """Remove a label and print how it ended."""
         if label in self._tasks:
-            self._shown.remove_task(self._tasks.pop(label))
+            self._display.remove_task(self._tasks.pop(label))
         self.say(f"{label}: {text}")
