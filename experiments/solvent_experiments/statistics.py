@@ -84,9 +84,9 @@ def mean_interval(sample: Sample, repetitions: int = REPETITIONS) -> Interval:
     return share_interval(sample, _ones(sample), repetitions)
 
 
-def share_interval(parts: Sample, wholes: Sample, repetitions: int = REPETITIONS) -> Interval:
-    """Return the sum of ``parts`` over that of ``wholes``, resampled likewise; NaN if the wholes sum to 0."""
-    return _interval(*_share_draws(parts, wholes, repetitions=repetitions), parts)
+def share_interval(parts: Sample, totals: Sample, repetitions: int = REPETITIONS) -> Interval:
+    """Return the sum of ``parts`` over that of ``totals``, resampled likewise; NaN if the totals sum to 0."""
+    return _interval(*_share_draws(parts, totals, repetitions=repetitions), parts)
 
 
 def difference(first: Sample, second: Sample, *, paired: bool = False) -> Interval:
@@ -118,7 +118,7 @@ def share_above(first: Sample, second: Sample) -> float:
 def share_difference(
     first: tuple[Sample, Sample], second: tuple[Sample, Sample], *, paired: bool = False
 ) -> Interval:
-    """Return the share of ``second`` minus that of ``first``, each ``(parts, wholes)``; NaN if a whole is 0.
+    """Return the share of ``second`` minus that of ``first``, each ``(parts, totals)``; NaN if a total is 0.
 
     With ``paired``, both are of the same training seeds, which are resampled together.
     """
@@ -128,13 +128,13 @@ def share_difference(
     # A seed's group holds the rows of both; each share counts its own.
     pairs = list(zip(first[0].groups, second[0].groups, strict=True))
     of_first = np.concatenate([np.repeat([True, False], [len(a), len(b)]) for a, b in pairs])
-    part, whole = (
+    part, total = (
         np.concatenate([np.append(a, b) for a, b in zip(one.groups, other.groups, strict=True)]).astype(float)
         for one, other in zip(first, second, strict=True)
     )
 
     def apart(counts: Any) -> Any:
-        a, b = (_share(counts @ (part * rows), counts @ (whole * rows)) for rows in (of_first, ~of_first))
+        a, b = (_share(counts @ (part * rows), counts @ (total * rows)) for rows in (of_first, ~of_first))
         return b - a
 
     draws = [apart(counts) for counts in _counts([len(a) + len(b) for a, b in pairs])]
@@ -172,16 +172,16 @@ def _ones(sample: Sample) -> Sample:
     return Sample([np.ones(size) for size in sample.sizes], sample.trained)
 
 
-def _share_draws(parts: Sample, wholes: Sample, **how: Any) -> tuple[float, Floats]:
-    """Return the share and its resamples; NaN where the whole is 0."""
-    part, whole = parts.pooled, wholes.pooled
-    draws = [_share(counts @ part, counts @ whole) for counts in _counts(parts.sizes, **how)]
-    return float(_share(part.sum(), whole.sum())), np.concatenate(draws)
+def _share_draws(parts: Sample, totals: Sample, **how: Any) -> tuple[float, Floats]:
+    """Return the share and its resamples; NaN where the total is 0."""
+    part, total = parts.pooled, totals.pooled
+    draws = [_share(counts @ part, counts @ total) for counts in _counts(parts.sizes, **how)]
+    return float(_share(part.sum(), total.sum())), np.concatenate(draws)
 
 
-def _share(part: Any, whole: Any) -> Any:
+def _share(part: Any, total: Any) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(np.asarray(whole) > 0, np.divide(part, whole), np.nan)
+        return np.where(np.asarray(total) > 0, np.divide(part, total), np.nan)
 
 
 def _counts(

@@ -16,7 +16,7 @@ from solvent.lab.verbs import Verb
 from solvent_agents import PLAYERS
 from solvent_experiments import report
 from solvent_experiments.figures import certainty as calibration
-from solvent_experiments.figures.data import RunData, held, stretches
+from solvent_experiments.figures.data import RunData, stretches, values_at_heartbeats
 from solvent_experiments.figures.drawing import FIGURES
 from solvent_experiments.figures.frame import names_at_right
 from solvent_experiments.figures.headline import (
@@ -241,7 +241,7 @@ def test_a_report_steps_through_the_median_episode() -> None:
 
 def test_values_are_held_to_the_end_of_an_episode() -> None:
     traces = {"heartbeat": np.array([0, 1, 2, 0, 1]), "step": np.array([0, 1, 2, 0, 1])}
-    grid = held(traces, np.array([9.0, 8.0, 7.0, 9.0, 5.0]), 3)
+    grid = values_at_heartbeats(traces, np.array([9.0, 8.0, 7.0, 9.0, 5.0]), 3)
     np.testing.assert_array_equal(grid, [[9, 8, 7, 7], [9, 5, 5, 5]])
 
 

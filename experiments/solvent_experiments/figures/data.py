@@ -83,7 +83,7 @@ def starts_of(traces: Columns) -> NDArray[np.intp]:
     return np.flatnonzero(traces.get("step", traces["heartbeat"]) == 0)
 
 
-def held(traces: Columns, values: NDArray[Any], heartbeats: int) -> NDArray[np.float64]:
+def values_at_heartbeats(traces: Columns, values: NDArray[Any], heartbeats: int) -> NDArray[np.float64]:
     """Return values at each heartbeat's start, shape ``(episodes, heartbeats + 1)``; the last is repeated."""
     starts = starts_of(traces)
     grid = np.empty((len(starts), heartbeats + 1))

@@ -65,11 +65,11 @@ def _findings(
     for axes, title in zip((shares, intervals), titles, strict=True):
         axes.set_title(title)
     for axes, (agent, training) in zip(curves, learners.items(), strict=True):
-        whole = np.sum([training[name] for name in columns], axis=0)
-        points = [(x, groups) for x, groups in stretches(training) if sum(whole[g].sum() for g in groups)]
+        total = np.sum([training[name] for name in columns], axis=0)
+        points = [(x, groups) for x, groups in stretches(training) if sum(total[g].sum() for g in groups)]
         for name, colour in columns.items():
             part = training[name]
-            over = [_share(part, whole, groups) for _, groups in points]
+            over = [_share(part, total, groups) for _, groups in points]
             band(axes, [x for x, _ in points], over, color=colour)
         axes.set_ylim(0, 1)
         axes.set_title(f"{agent} while learning: share of findings, band: 95 %", color=colour_of(agent))
@@ -78,7 +78,7 @@ def _findings(
     return figure
 
 
-def _share(part: NDArray[Any], whole: NDArray[Any], groups: Sequence[NDArray[Any]]) -> Interval:
+def _share(part: NDArray[Any], total: NDArray[Any], groups: Sequence[NDArray[Any]]) -> Interval:
     """Return the share of a column in another, of the rows of each training seed."""
-    parts, wholes = (Sample([column[rows] for rows in groups], trained=True) for column in (part, whole))
-    return share_interval(parts, wholes, DRAWS)
+    parts, totals = (Sample([column[rows] for rows in groups], trained=True) for column in (part, total))
+    return share_interval(parts, totals, DRAWS)

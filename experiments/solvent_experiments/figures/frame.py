@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter
 from numpy.typing import NDArray
 
-from solvent_experiments.figures.data import RunData, held
+from solvent_experiments.figures.data import RunData, values_at_heartbeats
 from solvent_experiments.figures.style import DASHED, GREY, INK, SIZE, look_of, signed
 from solvent_experiments.statistics import Interval
 
@@ -39,7 +39,7 @@ def names_at_right(axes: Axes, ends: Sequence[tuple[float, str, str]], inches: f
     bottom, top = axes.get_ylim()
     ordered = sorted(ends)
     heights = [(value - bottom) / (top - bottom) for value, _, _ in ordered]
-    places = spread([float(np.clip(height, -0.02, 1.02)) for height in heights], LABEL / inches)
+    places = label_places([float(np.clip(height, -0.02, 1.02)) for height in heights], LABEL / inches)
     for height, place, (value, name, colour) in zip(heights, places, ordered, strict=True):
         text: dict[str, Any] = {
             "xycoords": "axes fraction",
@@ -63,7 +63,7 @@ def names_at_right(axes: Axes, ends: Sequence[tuple[float, str, str]], inches: f
             axes.annotate(f"{name} ({signed(value)})", (1.04, place), **text)
 
 
-def spread(places: Sequence[float], gap: float) -> list[float]:
+def label_places(places: Sequence[float], gap: float) -> list[float]:
     """Return sorted ``places`` of labels, moved apart to at least ``gap``."""
     moved = list(places)
     for _ in range(200):
@@ -84,7 +84,7 @@ def over_heartbeats(
     heartbeats, ends = run.lab.budget.heartbeats, []
     beats = np.arange(heartbeats + 1)
     for agent, of in values.items():
-        grid, look = held(run.traces_of(agent), of, heartbeats), look_of(agent)
+        grid, look = values_at_heartbeats(run.traces_of(agent), of, heartbeats), look_of(agent)
         if agent in run.learned:
             axes.fill_between(
                 beats, *np.percentile(grid, (10, 90), axis=0), color=look.colour, alpha=0.2, lw=0
