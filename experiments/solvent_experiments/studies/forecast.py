@@ -44,9 +44,9 @@ def forecasts(params: LabParams, labs: NDArray[Any], taken: NDArray[Any]) -> dic
 
 
 @compiled
-def _play(labs, verbs, compounds, held, points, gains):
+def _play(labs, verbs, compounds, table_rows, points, gains):
     """Write the gain of each lab's plate at each point."""
-    tables = held[0]
+    tables = table_rows[0]
     for i in range(labs.shape[0]):
         lab, verb, m = labs[i], verbs[i], compounds[i]
         n_states, n_classes = lab.conditional.shape[1], lab.conditional.shape[2]

@@ -26,8 +26,8 @@ from solvent_experiments.statistics import NOTHING, Interval, mean_interval
 from solvent_experiments.studies.records import make_table
 from solvent_experiments.studies.study import (
     CONFIRMED,
+    FULL,
     REFUTED,
-    WHOLE,
     Finding,
     Scale,
     Source,
@@ -135,11 +135,11 @@ def _means(study: Study, data: StudyData, source: Source) -> dict[str, Number]:
 
 def all_studies() -> dict[str, Study]:
     """Return the studies by name: those of the modules of this package that define ``STUDY``, or ``STUDIES``."""
-    found: dict[str, Study] = {}
+    by_name: dict[str, Study] = {}
     for module in pkgutil.iter_modules(studies.__path__):
         defined = vars(importlib.import_module(f"{studies.__name__}.{module.name}"))
-        found |= {module.name: defined["STUDY"]} if "STUDY" in defined else defined.get("STUDIES", {})
-    return dict(sorted(found.items()))
+        by_name |= {module.name: defined["STUDY"]} if "STUDY" in defined else defined.get("STUDIES", {})
+    return dict(sorted(by_name.items()))
 
 
 def study_named(name: str) -> Study:
@@ -158,7 +158,7 @@ def data_of(name: str, runs: Path) -> StudyData:
 # -- running, showing, writing
 
 
-def run_study(study: Study, data: StudyData, jobs: int | None, scale: Scale = WHOLE, *, quiet: bool) -> None:
+def run_study(study: Study, data: StudyData, jobs: int | None, scale: Scale = FULL, *, quiet: bool) -> None:
     """Train the arms and make the plays that are not there yet, with processes of this machine."""
     with Processes(jobs) as pool:
         run_arms(study, data, pool, scale, quiet=quiet)
@@ -170,7 +170,7 @@ def run_study(study: Study, data: StudyData, jobs: int | None, scale: Scale = WH
                 progress.update("plays", done / len(missing), f"{done} of {len(missing)} plays")
 
 
-def run_arms(study: Study, data: StudyData, pool: Pool, scale: Scale = WHOLE, *, quiet: bool) -> None:
+def run_arms(study: Study, data: StudyData, pool: Pool, scale: Scale = FULL, *, quiet: bool) -> None:
     """Run the unfinished part of the arms."""
     for arm in study.arms():
         run_experiment(arm.scaled(scale), data.folder(arm).root, pool=pool, quiet=quiet)

@@ -57,7 +57,7 @@ class Scale:
     smoke: bool = False
 
 
-WHOLE = Scale()
+FULL = Scale()
 
 
 @dataclass(frozen=True)
