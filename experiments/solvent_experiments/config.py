@@ -317,7 +317,7 @@ def _recipe(path: Path, name: str, changes: Mapping[str, Any], env: str) -> dict
     if "recipe" in changes or "algorithm" not in changes:
         base = recipe.pop("recipe", name)
         own = path.parent / "hyperparameters"
-        files = {found.stem: found for folder in (RECIPES, own) for found in sorted(folder.glob("*.yml"))}
+        files = {file.stem: file for folder in (RECIPES, own) for file in sorted(folder.glob("*.yml"))}
         file = files.get(base) if isinstance(base, str) else None
         if file is None:
             allowed = f"{', '.join(sorted(files))}, a file in {own}, or a mapping with an algorithm"

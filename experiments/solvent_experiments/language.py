@@ -45,8 +45,8 @@ class Log(NamedTuple):
     def notes(self) -> list[str]:
         """Return a line for each cause of answers without a call."""
         counted = sum((Counter(episode["silent"]) for episode in self.episodes.values()), Counter[str]())
-        said = "{}: {:,} answers {}"
-        return [said.format(self.name, n, SILENT.get(why, f"({why})")) for why, n in counted.most_common()]
+        line = "{}: {:,} answers {}"
+        return [line.format(self.name, n, SILENT.get(why, f"({why})")) for why, n in counted.most_common()]
 
 
 def read_log(path: Path) -> Log:
@@ -80,8 +80,8 @@ def read_log(path: Path) -> Log:
     asked = [int(one) for one in log.eval.dataset.sample_ids or []]
     if missing := [seed for seed in asked if seed not in episodes]:
         failed = f"; {_reason(log.error.message, log.error.traceback)}" if log.error else ""
-        said = f"{len(missing)} of {len(asked)} episodes have not ended (seed {missing[0]}){failed}"
-        raise ConfigError(f"{said}; allowed: all, as after `inspect eval-retry {path}`", file=path)
+        fault = f"{len(missing)} of {len(asked)} episodes have not ended (seed {missing[0]}){failed}"
+        raise ConfigError(f"{fault}; allowed: all, as after `inspect eval-retry {path}`", file=path)
     return Log(path, arguments, log.eval.model, dict(sorted(episodes.items())))
 
 
@@ -105,8 +105,8 @@ def experiment_of(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tu
     for place, log in enumerate(logs[1:], 1):
         for key in ("env", "salt"):
             if log.arguments[key] != first.arguments[key]:
-                said = f"{key} {log.arguments[key]!r:.60}; allowed: {first.arguments[key]!r:.60}, as in {first.path}"
-                raise ConfigError(said, file=log.path)
+                fault = f"{key} {log.arguments[key]!r:.60}; allowed: {first.arguments[key]!r:.60}, as in {first.path}"
+                raise ConfigError(fault, file=log.path)
         if list(log.episodes) != list(first.episodes):
             raise ConfigError(f"other seeds; allowed: those of {first.path}", file=log.path)
         if log.name in [other.name for other in logs[:place]]:

@@ -117,7 +117,7 @@ class Game:
         self._observation, _ = self.env.reset(seed=seed)
         compounds = len(params.assay.compounds)
         self._claimed, self._gained, self._paid = (np.zeros(compounds) for _ in range(3))
-        self._said = [""] * compounds
+        self._assertions = [""] * compounds
         self._show()
 
     # -- the screen
@@ -243,7 +243,7 @@ class Game:
         if event in (Event.PUBLISHED, Event.REJECTED):
             named = class_name(self.env.params, int(step["asserted"]))
             end = ", rejected" if event is Event.REJECTED else ""
-            self._said[m] = f"{named} at {row['confidence']:g}{end}"
+            self._assertions[m] = f"{named} at {row['confidence']:g}{end}"
         if terminated:
             self.summary = info["episode_summary"]
         self._show()
@@ -290,7 +290,7 @@ class Game:
         for m, compound in enumerate(params.assay.compounds):
             truth, learnt = class_name(params, int(lab["potency"][m])), f"{self._gained[m]:.2f}"
             books = (f"{self._paid[m]:+.2f}", f"{self._claimed[m]:.2f}", learnt)
-            rows.append((compound, truth, self._said[m] or "-", *books))
+            rows.append((compound, truth, self._assertions[m] or "-", *books))
         headings = ("compound", "truth", "said", "paid", "claimed", "learnt")
         table = Table(headings, tuple(rows), left=("truth", "said"), title="What was true")
         self.console.print(table.terminal())

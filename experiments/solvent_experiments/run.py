@@ -262,7 +262,7 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
     unit.folder.mkdir(parents=True, exist_ok=True)
     if unit.steps_left(experiment) and not _train(experiment, unit, teller("training"), should_stop):
         return None
-    agent, beside = _agent(experiment, unit)
+    agent, columns = _agent(experiment, unit)
     evaluated = evaluate(
         agent,
         experiment.lab,
@@ -276,7 +276,7 @@ def do_unit(experiment: Experiment, unit: Unit, tell: Tell, should_stop: Callabl
         lines = [json.dumps(event, ensure_ascii=False) + "\n" for event in events]
         write_atomically(unit.folder / name, "".join(lines))
     write_parquet(unit.traces, owned(evaluated.traces, unit.agent, unit.seed))
-    write_parquet(unit.episodes, owned(evaluated.episodes | beside, unit.agent, unit.seed))
+    write_parquet(unit.episodes, owned(evaluated.episodes | columns, unit.agent, unit.seed))
     unit.error.unlink(missing_ok=True)
     return times
 
@@ -445,10 +445,10 @@ def trained_for(experiment: Experiment) -> list[str]:
     """Return a line for each learner: its training steps, and those of the recipe of its name where that has more."""
     lines = []
     for name, recipe in experiment.train.items():
-        steps, whole = (recipe or {})["n_timesteps"], recipe_steps(name, experiment.env)
+        steps, full_steps = (recipe or {})["n_timesteps"], recipe_steps(name, experiment.env)
         line = f"{name}: trained for {steps:,} steps"
-        if whole and steps < whole:
-            line += f", {steps / whole:.0%} of the {whole:,} of its recipe"
+        if full_steps and steps < full_steps:
+            line += f", {steps / full_steps:.0%} of the {full_steps:,} of its recipe"
         lines.append(f"{line}, with {plural(len(experiment.seeds), 'training seed')}.")
     return lines
 

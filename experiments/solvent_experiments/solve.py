@@ -20,7 +20,7 @@ from solvent_experiments.console import Progress
 from solvent_experiments.table import Table
 
 POLICY = "policy.npz"
-SHOWN_NODES = 200
+MOST_NODES = 200
 """Largest number of nodes in a policy that is printed as a tree."""
 
 
@@ -29,16 +29,16 @@ def solve_lab(params: LabParams, out: Path | None, *, console: Console, quiet: b
     if out is not None:
         require_writable(out / POLICY)  # fail before minutes of work, not after
     started = time.perf_counter()
-    with Progress(console, quiet=quiet) as shown:
-        shown.say("enumerating; the first solution on a machine compiles for half a minute")
+    with Progress(console, quiet=quiet) as progress:
+        progress.say("enumerating; the first solution on a machine compiles for half a minute")
 
         def on_progress(done: int, total: int) -> None:
-            shown.update("states", done / total, f"{done} of {total} moments")
+            progress.update("states", done / total, f"{done} of {total} moments")
 
         solution = solve(params, on_progress)
     graph = graph_of(solution)
     console.print(_table(solution, graph, params, time.perf_counter() - started).terminal())
-    if len(graph.actions) <= SHOWN_NODES:
+    if len(graph.actions) <= MOST_NODES:
         console.print(policy_tree(graph))
     if out is not None:
         write_atomically(out / POLICY, graph.to_bytes())
@@ -58,12 +58,12 @@ def _table(solution: Solution, graph: PolicyGraph, params: LabParams, seconds: f
 
 def policy_tree(graph: PolicyGraph) -> Tree:
     """Return the policy as a tree of sentences; outcomes with equal plans share a branch."""
-    root = Tree(_said(graph, 0), highlight=False)
+    root = Tree(_node_text(graph, 0), highlight=False)
     _grow(graph, root, 0)
     return root
 
 
-def _said(graph: PolicyGraph, node: int) -> str:
+def _node_text(graph: PolicyGraph, node: int) -> str:
     return sentence(graph.params, int(graph.actions[node]))
 
 
@@ -76,7 +76,7 @@ def _grow(graph: PolicyGraph, tree: Tree, node: int) -> None:
         begins = (
             "whatever the outcome" if len(ways) == 1 and len(seen) > 1 else " or ".join(sorted(set(seen)))
         )
-        _grow(graph, tree.add(f"{begins}: {_said(graph, target)}", highlight=False), target)
+        _grow(graph, tree.add(f"{begins}: {_node_text(graph, target)}", highlight=False), target)
 
 
 def _plan(graph: PolicyGraph, node: int) -> tuple[Any, ...]:
