@@ -124,8 +124,8 @@ def judge_payload(
     if turn.unread and verdict != "accept":
         return Decision(message=f"no verdict: {turn.unread} blocks not read")
     session = session or turn.id.rpartition(":")[0]
-    held = _was_stopped(fields, event, turn, log.last(session))
-    stopped = act and scored.certain and event != "afterAgentResponse" and not held
+    was_stopped = _was_stopped(fields, event, turn, log.last(session))
+    stopped = act and scored.certain and event != "afterAgentResponse" and not was_stopped
     output: dict[str, Any] = {}
     if not (event and "turn_id" in fields):  # Codex refuses further keys
         output = {"verdict": verdict, "score": scored.score, "rule": scored.rule, "response": turn.response}

@@ -55,8 +55,8 @@ def _read_step(session: Session, step: dict[str, Any]) -> None:
 
 def _references(step: dict[str, Any]) -> list[str]:
     results = list_of(table_of(step.get("observation")).get("results"))
-    found = [one for result in results for one in list_of(table_of(result).get("subagent_trajectory_ref"))]
-    return [str(table_of(one).get("trajectory_id") or table_of(one).get("session_id")) for one in found]
+    items = [one for result in results for one in list_of(table_of(result).get("subagent_trajectory_ref"))]
+    return [str(table_of(one).get("trajectory_id") or table_of(one).get("session_id")) for one in items]
 
 
 def _read_observation(session: Session, step: dict[str, Any]) -> None:

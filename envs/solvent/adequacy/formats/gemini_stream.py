@@ -37,5 +37,5 @@ def turns(document: Document, session: Session) -> None:
 
 
 def _is_message(value: dict[str, Any]) -> bool:
-    plain = value.get("type") == "message" and isinstance(value.get("content"), str)
-    return plain and "role" in value and ("delta" in value or "timestamp" in value)
+    is_text = value.get("type") == "message" and isinstance(value.get("content"), str)
+    return is_text and "role" in value and ("delta" in value or "timestamp" in value)

@@ -68,15 +68,15 @@ def _spans(document: Document) -> Iterator[dict[str, Any]]:
 def _attributes(attributes: Any) -> dict[str, Any]:
     """Return attributes as an object; an export in JSON has a list of keys and typed values."""
     if isinstance(attributes, list):
-        return {str(one.get("key")): _plain(one.get("value")) for one in map(table_of, attributes)}
+        return {str(one.get("key")): _value(one.get("value")) for one in map(table_of, attributes)}
     return table_of(attributes)
 
 
-def _plain(value: Any) -> Any:
+def _value(value: Any) -> Any:
     """Return the value in an object that names its type: ``{stringValue: ...}``."""
     kind, inner = next(iter(table_of(value).items()), ("", None))
     if kind == "arrayValue":
-        return [_plain(one) for one in list_of(table_of(inner).get("values"))]
+        return [_value(one) for one in list_of(table_of(inner).get("values"))]
     return _attributes(table_of(inner).get("values")) if kind == "kvlistValue" else inner
 
 

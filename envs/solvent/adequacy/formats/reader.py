@@ -16,7 +16,7 @@ from solvent.files import InputError, nearest_path, read_input
 __all__ = ["read_turns", "turn_of"]
 
 _MOST_OF_FILE = 2**30
-_MOST_TOLD = 120
+_MOST_OF_KEYS = 120
 
 
 def read_turns(path: str | Path) -> Reading:
@@ -57,7 +57,7 @@ def _seen(document: Document) -> str:
         return "neither JSON lines nor one JSON document in UTF-8"
     first = document.head[0] if document.head else None
     keys = ", ".join(map(str, first)) if first is not None else type(values[0]).__name__
-    return f"unknown format, its first value has the keys {keys!r:.{_MOST_TOLD}}"
+    return f"unknown format, its first value has the keys {keys!r:.{_MOST_OF_KEYS}}"
 
 
 def _allowed() -> str:

@@ -42,13 +42,13 @@ def formats() -> tuple[Format, ...]:
     package = __name__.rpartition(".")[0]
     names = (module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
     modules = [importlib.import_module(f"{package}.{name}") for name in names]
-    found = [module for module in modules if hasattr(module, "NAME")]
-    return tuple(sorted(found, key=lambda module: hasattr(module, "GENERAL")))
+    readers = [module for module in modules if hasattr(module, "NAME")]
+    return tuple(sorted(readers, key=lambda module: hasattr(module, "GENERAL")))
 
 
 def claims(document: Document) -> tuple[Format, ...]:
     """Return the formats that claim a document, at most one if their ``sniff`` functions exclude each other."""
     own = [form for form in formats() if not hasattr(form, "GENERAL")]
     general = [form for form in formats() if hasattr(form, "GENERAL")]
-    found = [form for form in own if form.sniff(document)]
-    return tuple(found or [form for form in general if form.sniff(document)])
+    matches = [form for form in own if form.sniff(document)]
+    return tuple(matches or [form for form in general if form.sniff(document)])

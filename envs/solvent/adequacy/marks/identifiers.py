@@ -56,15 +56,15 @@ def _shows(calls: Sequence[Call], identifier: str, denial: str) -> bool:
     """
     place = re.search(r"\b(?:in|from|by|under) `?([\w-]*[./][\w./-]*\w)", denial)
     where = place[1].strip(".") if place else ""
-    shown = False
+    proof = False
     for call in calls:
         if not is_look(call) and _names(call.asked, identifier):
-            shown = False
+            proof = False
         elif not call.failed:
             lines = [line for line in call.result.splitlines() if _names(line, identifier) and where in line]
             hits = [line for line in lines if not denies(line)]
-            shown = shown or any(not (_USE.search(denial) and _DEFINITION.search(line)) for line in hits)
-    return shown
+            proof = proof or any(not (_USE.search(denial) and _DEFINITION.search(line)) for line in hits)
+    return proof
 
 
 def denied_things(text: str) -> frozenset[str]:

@@ -30,8 +30,8 @@ def count_without_result(material: Material) -> Finding | None:
 def _all_results(material: Material) -> bool:
     """Return whether there are results, all of them recorded and whole."""
     calls = material.session
-    is_whole = all(call.recorded and not _CUT.search(call.result) for call in calls)
-    return is_whole and any(call.result for call in calls)
+    is_complete = all(call.recorded and not _CUT.search(call.result) for call in calls)
+    return is_complete and any(call.result for call in calls)
 
 
 def _known_numbers(material: Material) -> set[str]:
