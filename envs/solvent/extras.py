@@ -20,8 +20,8 @@ PACKAGE = "solvent-gym"
 
 def docstring(function: Callable[..., Any]) -> str:
     """Return a function's docstring; where ``python -OO`` has dropped it, from the function's source."""
-    if found := inspect.getdoc(function):
-        return found
+    if text := inspect.getdoc(function):
+        return text
     (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     return ast.get_docstring(node) or "" if isinstance(node, ast.FunctionDef) else ""
 
@@ -40,11 +40,11 @@ def _origin() -> tuple[str, bool]:
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        found = json.loads(distribution(PACKAGE).read_text("direct_url.json") or "{}")
+        record = json.loads(distribution(PACKAGE).read_text("direct_url.json") or "{}")
     except PackageNotFoundError:
         return PACKAGE, False
-    url = urlsplit(found.get("url", ""))
+    url = urlsplit(record.get("url", ""))
     place = Path(url2pathname(url.path))
     if url.scheme != "file" or not place.exists():
         return PACKAGE, False
-    return "." if place == Path.cwd() else str(place), bool(found.get("dir_info", {}).get("editable"))
+    return "." if place == Path.cwd() else str(place), bool(record.get("dir_info", {}).get("editable"))

@@ -86,14 +86,14 @@ def open_input(path: _Path, most: int) -> BinaryIO:
         OSError: as in ``read_input``.
     """
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except ValueError:  # a null byte
         raise _refused(path, "no file can have this name") from None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
-    if not stat.S_ISREG(found.st_mode):  # a device or a pipe may never end
+    if not stat.S_ISREG(status.st_mode):  # a device or a pipe may never end
         raise _refused(path, "not a regular file")
-    if found.st_size > most:
+    if status.st_size > most:
         raise _refused(path, f"more than {most:,} bytes")
     return open(path, "rb")  # noqa: PTH123
 

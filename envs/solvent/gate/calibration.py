@@ -71,13 +71,13 @@ def measured(
     seed: int = 0,
 ) -> list[Measured]:
     """Measure claims with their own evidence and with that of other claims, drawn by ``seed``."""
-    found = []
+    rows = []
     for sample, other in zip(samples, other_page(samples, seed), strict=True):
         own, random = (_gap(one, embedder, oracle) for one in (sample, other))
         values = (own.claim.energy, own.oracle_energy, own.energy_gap, random.energy_gap)
         cosine = max(own.claim.scores, default=0.0)
-        found.append(Measured(sample, *(rounded(value) for value in (*values, cosine))))
-    return found
+        rows.append(Measured(sample, *(rounded(value) for value in (*values, cosine))))
+    return rows
 
 
 def _gap(sample: Sample, embedder: Embedder, oracle: Oracle | Sequence[Oracle]) -> Gap:
@@ -116,16 +116,16 @@ def summary(rows: Sequence[Measured], seed: int = 0) -> dict[str, dict[str, Any]
         learn, report = split_by_group(groups, np.random.default_rng(seed + split))
         for p, tau in percentile_thresholds(gaps[learn]).items():
             shares[p].append(float((gaps[report] <= tau).mean()))
-    found = {}
+    by_percentile = {}
     for p, tau in percentile_thresholds(gaps).items():
         verdicts = Counter(apply_adaptive_policy_gap(gap, tau) for gap in gaps)
-        found[label_of("P", p)] = {
+        by_percentile[label_of("P", p)] = {
             "tau_accept": tau,
             "verdicts": {verdict: verdicts[verdict] for verdict in SEVERITY},
             "held_out": [float(np.mean(shares[p])), *np.quantile(shares[p], (0.025, 0.975)).tolist()],
             "random": float((random <= tau).mean()),
         }
-    return found
+    return by_percentile
 
 
 def upper_bound(successes: int, trials: int) -> float:

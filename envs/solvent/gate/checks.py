@@ -61,10 +61,10 @@ def run_checks(claim: str, evidence: Sequence[str]) -> tuple[CheckResult, ...]:
     )
 
 
-def _result(name: str, objection: str, found: Sequence[str], severity: Verdict = "review") -> CheckResult:
-    if not found:
+def _result(name: str, objection: str, items: Sequence[str], severity: Verdict = "review") -> CheckResult:
+    if not items:
         return CheckResult(name, False, "nothing to object to", (), severity)
-    parts = tuple(f"{piece:.80}" for piece in found)
+    parts = tuple(f"{piece:.80}" for piece in items)
     return CheckResult(name, True, f"{objection}: {'; '.join(parts)}", parts, severity)
 
 

@@ -144,7 +144,7 @@ class SentenceEmbedder:
         logging: Any = importlib.import_module("transformers.utils.logging")
         from sentence_transformers import SentenceTransformer
 
-        shown = logging.is_progress_bar_enabled()
+        was_enabled = logging.is_progress_bar_enabled()
         logging.disable_progress_bar()
         try:
             return SentenceTransformer(str(self._folder), device="cpu", local_files_only=True)
@@ -154,7 +154,7 @@ class SentenceEmbedder:
                 f"model: {self.package} can't be loaded ({problem}); allowed: another folder"
             ) from None
         finally:
-            if shown:
+            if was_enabled:
                 logging.enable_progress_bar()
 
 

@@ -189,10 +189,10 @@ class Reviews:
         Raises:
             LookupError: there is none.
         """
-        found = next((row for row in self.verdicts() if row.id == key), None)
-        if found is None:
+        verdict = next((row for row in self.verdicts() if row.id == key), None)
+        if verdict is None:
             raise LookupError(f"id: got {key!r:.60}; allowed: an id in {self._verdicts}")
-        return found
+        return verdict
 
     def decide(self, key: str, choice: str, *, who: str, why: str) -> Decision:
         """Record a decision on a review.
@@ -290,10 +290,10 @@ def drift(rows: Sequence[Judged], policy: Policy) -> list[Window]:
     p, count = float(percentile[1].replace("_", ".")), policy.calibration_count
     rank, tail = rank_of(p, count), 0.5 * LEVEL / len(windows)
     low, high = map(int, betabinom.ppf([tail, 1.0 - tail], WINDOW, rank, count + 1 - rank))
-    found = []
+    results = []
     for window in windows:
         gaps = np.array([row.energy_gap for row in window])
         (threshold,) = percentile_thresholds(gaps, [p]).values()
         accepted = int((gaps <= policy.tau_accept).sum())
-        found.append(Window(window[0].judged_at, threshold, accepted, low, high))
-    return found
+        results.append(Window(window[0].judged_at, threshold, accepted, low, high))
+    return results
