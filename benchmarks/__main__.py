@@ -156,14 +156,14 @@ def learning() -> Iterator[Row]:
     often = {"recipe": "ppo", "evaluate_every": 50_000}
     given = {"name": "x", "train": {"now": often, "0.2.0": {**often, **LARGE}}}
     for name, recipe in experiment_of(given, ROOT / "x.yaml").train.items():
-        passed = [found for seed in range(3) for found in trained_until(honest, recipe or {}, seed)]
-        said = f"PPO to the honest return on Debt, recipe of {name}"
+        passed = [result for seed in range(3) for result in trained_until(honest, recipe or {}, seed)]
+        title = f"PPO to the honest return on Debt, recipe of {name}"
         if len(passed) == 3:
             taken, steps = (statistics.median(numbers) for numbers in zip(*passed, strict=True))
-            yield Row(f"{said}, median of 3 seeds", steps, "steps")
-            yield Row(f"{said}, validation included", taken, "s of processor")
+            yield Row(f"{title}, median of 3 seeds", steps, "steps")
+            yield Row(f"{title}, validation included", taken, "s of processor")
         else:
-            yield Row(f"{said}: seeds of 3 that came there", len(passed), "seeds")
+            yield Row(f"{title}: seeds of 3 that came there", len(passed), "seeds")
 
 
 def trained_until(earned: float, recipe: Mapping[str, Any], seed: int) -> list[tuple[float, int]]:

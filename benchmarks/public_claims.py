@@ -76,18 +76,18 @@ def separations(samples: Sequence[Sample], embedder: SentenceEmbedder) -> dict[s
         np.flatnonzero([sample.label in labels for sample in samples])
         for labels in (("supported",), CONTRARY)
     )
-    found: dict[str, Any] = {"not supported": {}, "another page": {}}
+    results: dict[str, Any] = {"not supported": {}, "another page": {}}
     for against, others, rows in (("not supported", numbers, contrary), ("another page", swapped, own)):
         negative = np.repeat([False, True], [len(own), len(rows)])
         spans = np.concatenate([numbers["spans"][own], others["spans"][rows]])
         group = groups[np.concatenate([own, rows])]
         for number in numbers:
             values = np.concatenate([numbers[number][own], others[number][rows]])
-            found[against][number] = {
+            results[against][number] = {
                 "all": auroc(values, negative, group, np.zeros(len(values))),
                 "matched": auroc(values, negative, group, spans),
             }
-    return found
+    return results
 
 
 def numbers_of(samples: Sequence[Sample], embedder: SentenceEmbedder) -> dict[str, Floats]:

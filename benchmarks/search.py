@@ -24,7 +24,7 @@ WORTHS = (
 )
 LINEAR = {"least_worth": 1.0, "energy_margin": 3.0, "early_from": 0.4}
 """Constants that are searched on a linear scale, and how far a step of the search is."""
-SPREAD, POPULATION = 0.25, 14
+STEP, POPULATION = 0.25, 14
 FRESH = 500_000
 """First seed of the labs on which a result is judged; the search plays labs from seed 1,000."""
 LEVELS = {env.removeprefix("Solvent/").removesuffix("-v0"): env for env in ENVIRONMENTS}
@@ -67,7 +67,7 @@ def best_point(
         title: of the bar of progress.
     """
     options = {"popsize": POPULATION, "seed": 1, "verbose": -9}
-    search = cma.CMAEvolutionStrategy(start, SPREAD, options)
+    search = cma.CMAEvolutionStrategy(start, STEP, options)
     for generation in track(range(generations), title, transient=True):
         seeds = range(1000 + generation * labs, 1000 + (generation + 1) * labs)
         points = search.ask()
@@ -89,7 +89,7 @@ def main() -> None:
     def value(point: Sequence[float], seeds: range) -> float:
         return float(np.mean([returns(params, read(point, start), seeds).mean() for params in levels]))
 
-    found = read(
+    best = read(
         best_point(
             written(start),
             value,
@@ -99,9 +99,9 @@ def main() -> None:
         ),
         start,
     )
-    print({name: round(getattr(found, name), 3) for name in (*WORTHS, *LINEAR)})
+    print({name: round(getattr(best, name), 3) for name in (*WORTHS, *LINEAR)})
     for level, params in zip(options.level, levels, strict=True):
-        before, after = (returns(params, each, range(FRESH, FRESH + 4000)) for each in (start, found))
+        before, after = (returns(params, each, range(FRESH, FRESH + 4000)) for each in (start, best))
         gain = after - before
         print(
             f"{level}: before {before.mean():.2f}, found {after.mean():.2f}, paired "

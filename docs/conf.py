@@ -77,8 +77,8 @@ def show_as_markdown(app: Sphinx, what: str, name: str, obj: Any, options: Any, 
         lines.clear()
     elif what == "module" or any(line.startswith("## ") for line in lines):
         # Headings can't stand inside the description of a class.
-        shown = [re.sub(r"^## (.+)$", r"**\1**\n", line) for line in lines]
-        lines[:] = [".. markdown::", "", *(f"    {line}" for part in shown for line in part.split("\n"))]
+        parts = [re.sub(r"^## (.+)$", r"**\1**\n", line) for line in lines]
+        lines[:] = [".. markdown::", "", *(f"    {line}" for part in parts for line in part.split("\n"))]
 
 
 def skip_aliases(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:

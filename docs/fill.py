@@ -41,10 +41,10 @@ def number(study: str, reference: str) -> str:
     content = result(STUDIES / f"{study}.json")
     row, _, column = name.rpartition(" / ")
     entry = content["means"][row][column] if row else content["findings"][name]
-    return shown(entry, form or ".2f")
+    return cell_text(entry, form or ".2f")
 
 
-def shown(entry: Any, form: str) -> str:
+def cell_text(entry: Any, form: str) -> str:
     """Return a number in a format; of one with an interval its value, or its share."""
     sign, spec, interval = -1 if form.startswith("-") else 1, form.strip("-~"), form.endswith("~")
     value = entry.get("value", entry.get("share")) if isinstance(entry, dict) else entry
@@ -69,7 +69,7 @@ def findings(study: str, form: str = "+.2f~", contains: str = "") -> str:
         column, _, row = name.partition(": ")
         if contains.replace("_", " ") in name and finding["value"] is not None:
             columns[column] = None
-            rows.setdefault(row, {})[column] = shown(finding, form)
+            rows.setdefault(row, {})[column] = cell_text(finding, form)
     cells = [[row, *(of.get(column, "") for column in columns)] for row, of in rows.items()]
     return markdown([["", *columns], *cells])
 
@@ -78,7 +78,7 @@ def means(study: str, *columns: str) -> str:
     """Return the means of a study, a row for each source, with their intervals."""
     rows = [["", *(column.replace("_", " ") for column in columns)]]
     for label, row in result(STUDIES / f"{study}.json")["means"].items():
-        rows.append([label, *(shown(row[column], ".2f~") for column in columns)])
+        rows.append([label, *(cell_text(row[column], ".2f~") for column in columns)])
     return markdown(rows)
 
 
@@ -90,7 +90,7 @@ def mechanisms() -> str:
         level, _, row = name.partition(": ")
         if not row.endswith(" minus honest"):
             inconclusive = " (?)" if finding["low"] <= 0.0 <= finding["high"] else ""
-            rows.setdefault(row, {})[level] = shown(finding, "+.2f") + inconclusive
+            rows.setdefault(row, {})[level] = cell_text(finding, "+.2f") + inconclusive
     levels = list(dict.fromkeys(level for row in rows.values() for level in row))
     cells = [[row, *(of.get(level, "") for level in levels)] for row, of in rows.items()]
     return markdown([["difference (bits)", *levels], *cells])
@@ -105,8 +105,8 @@ def world(level: str) -> str:
     for name, row in sorted(scripts.items(), key=lambda item: -item[1]["return"]["value"]):
         share = f"{100 * row['return']['value'] / honest:.0f} %"
         share = f"**{share}**" if row["return"]["value"] >= honest and name != "honest" else share
-        returns = shown(row["return"], ".2f" if row["return"]["low"] is None else ".2f~")
-        others = (shown(row[column], ".2f") for column in ("debt_added", "refusals_by_debt"))
+        returns = cell_text(row["return"], ".2f" if row["return"]["low"] is None else ".2f~")
+        others = (cell_text(row[column], ".2f") for column in ("debt_added", "refusals_by_debt"))
         rows.append([f"`{name}`", returns, share, *others])
     return markdown(rows)
 
@@ -127,10 +127,10 @@ def _priced(measured: dict[str, Any]) -> list[str]:
     """Return the cells of a level: the best return, and shares of it with the bits overclaimed per project."""
     honest, *points = measured["honest"], *measured["curve"]
     best = max((honest, *points), key=lambda point: point["return"]["value"])
-    cells = [shown(best["return"], ".2f~")]
+    cells = [cell_text(best["return"], ".2f~")]
     for point in (honest, *points[1:]):
         bits = point["overclaimed"]["value"] / measured["projects"]
-        cells.append(f"{shown(point['share'], '.0%~')} at {bits:.1f}")
+        cells.append(f"{cell_text(point['share'], '.0%~')} at {bits:.1f}")
     return cells
 
 
@@ -162,7 +162,7 @@ def template(name: str) -> str:
     def cell(match: re.Match[str]) -> str:
         keys = [*about["at"].split("/"), *match[1].split("/")]
         entry: Any = functools.reduce(lambda inner, key: inner[key] if key else inner, keys, content)
-        return shown(entry, (match[2] or "") + ("~" if isinstance(entry, dict) else ""))
+        return cell_text(entry, (match[2] or "") + ("~" if isinstance(entry, dict) else ""))
 
     return CELL.sub(cell, about["rows"].strip("\n"))
 

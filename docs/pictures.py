@@ -94,7 +94,7 @@ def draw_side_by_side() -> None:
     halves = [
         [_half(name, film[min(i, len(film) - 1)]) for i in range(length)] for name, film in films.items()
     ]
-    both = [_beside(*pair) for pair in zip(*halves, strict=True)]
+    both = [_joined(*pair) for pair in zip(*halves, strict=True)]
     durations = [450] * (length - 1) + [4000]
     both[0].save(IMG / "liar.webp", append_images=both[1:], duration=durations, **FILM)
 
@@ -108,7 +108,7 @@ def _half(heading: str, frame: Image.Image) -> Image.Image:
     return half
 
 
-def _beside(left: Image.Image, right: Image.Image) -> Image.Image:
+def _joined(left: Image.Image, right: Image.Image) -> Image.Image:
     both = Image.new("RGB", (left.width + right.width, left.height), "white")
     both.paste(left, (0, 0))
     both.paste(right, (left.width, 0))
