@@ -280,7 +280,7 @@ def state_rows(
         if field.project and field.name not in OF_PUBLISHED:
             values = np.where(is_open.reshape(is_open.shape + (1,) * (values.ndim - 2)), values, 0)
         columns.append(values)
-    return np.concatenate([_whole(values).reshape(len(labs), -1) for values in columns], axis=1)
+    return np.concatenate([_integers(values).reshape(len(labs), -1) for values in columns], axis=1)
 
 
 def _what_matters(name: str, labs: NDArray[Any], params: LabParams) -> NDArray[Any]:
@@ -301,7 +301,7 @@ def _what_matters(name: str, labs: NDArray[Any], params: LabParams) -> NDArray[A
     return values
 
 
-def _whole(values: NDArray[Any]) -> NDArray[np.int64]:
+def _integers(values: NDArray[Any]) -> NDArray[np.int64]:
     if values.dtype.kind == "f":
         values = np.floor(values / np.float64(RESOLUTION) + 0.5)
     return values.astype(np.int64)

@@ -34,7 +34,7 @@ from solvent_agents.rollout import episodes
 Tracker = Literal["tensorboard", "wandb"]
 
 # Columns of episodes of which a tracker gets the mean.
-SHOWN = ("return", "debt", "accepted", "wrong", "calibrations", "claimed", "gained", "wells")
+TRACKED = ("return", "debt", "accepted", "wrong", "calibrations", "claimed", "gained", "wells")
 
 
 VALIDATION = range(5_000, 5_200)
@@ -141,7 +141,7 @@ def train(
     def report(model: Any) -> None:
         if (columns := envs.take_finished()) is not None:
             means = {f"refusals/{reason}": counts.mean() for reason, counts in columns["refusals"].items()}
-            for key, mean in (means | {key: columns[key].mean() for key in SHOWN}).items():
+            for key, mean in (means | {key: columns[key].mean() for key in TRACKED}).items():
                 model.logger.record_mean(f"lab/{key}", float(mean))
             on_episodes(model.num_timesteps, columns)
         on_progress(min(model.num_timesteps, recipe.n_timesteps), recipe.n_timesteps)

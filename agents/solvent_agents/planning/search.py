@@ -193,13 +193,13 @@ def draw_world(lab, key, w, tables, strides, search):
     """
     words = philox(np.uint64(w), np.uint64(lab.steps), np.uint64(0), np.uint64(AT_WORLD), key)
     luck = (words[0] << THIRTY_TWO) | words[1]
-    n_spread = strides.shape[0]
-    uniforms = np.empty(n_spread + tables.wells.shape[0] + 4)
-    fill_uniforms(uniforms, n_spread, key, 0, lab.steps, AT_TRUTH)
-    for d in range(n_spread):
+    n_strides = strides.shape[0]
+    uniforms = np.empty(n_strides + tables.wells.shape[0] + 4)
+    fill_uniforms(uniforms, n_strides, key, 0, lab.steps, AT_TRUTH)
+    for d in range(n_strides):
         shifted = uniforms[d] + (w + 1) * strides[d]
         uniforms[d] = shifted - math.floor(shifted)
-    fill_uniforms(uniforms[n_spread:], tables.wells.shape[0], luck, 0, 0, AT_TRUTH)
+    fill_uniforms(uniforms[n_strides:], tables.wells.shape[0], luck, 0, 0, AT_TRUTH)
     search.luck[w] = luck
     search.worlds[w] = lab
     draw_truth(search.worlds[w], tables, uniforms)

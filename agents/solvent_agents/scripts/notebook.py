@@ -92,9 +92,9 @@ def read_data(params: LabParams, observations: Observations) -> Data:
     each = observations[:, columns["data"]].reshape(shape)
     counts = np.rint(count_of(each[..., 1], measurements.COUNT)).astype(np.int64)
     sums = np.rint(each[..., 0].astype(np.float64) * highest * counts).astype(np.int64)
-    mean, spread, number = observations[:, columns["vehicle"]].astype(np.float64).T
+    mean, deviation, number = observations[:, columns["vehicle"]].astype(np.float64).T
     vehicle_count = np.rint(count_of(number, measurements.COUNT)).astype(np.int64)
-    return Data(sums, counts, mean * highest, (spread * highest) ** 2, vehicle_count)
+    return Data(sums, counts, mean * highest, (deviation * highest) ** 2, vehicle_count)
 
 
 # -- the posterior --------------------------------------------------------------------------------

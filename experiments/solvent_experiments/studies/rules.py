@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from solvent.lab.mechanisms.energy import SHOWN_INTENTS
+from solvent.lab.mechanisms.energy import OBSERVED_INTENTS
 from solvent.lab.mechanisms.gate import GATE_POLICIES
 from solvent_experiments.studies.study import ENERGETIC, Compare, Play, Source, Study, learner
 
@@ -83,12 +83,12 @@ AWARENESS = Study(
             *(
                 Compare(f"{level}: share for {intent}, aware minus unaware", "share of energy", aware,
                         f"intents_{intent}", unaware, "energy_spent")
-                for intent in SHOWN_INTENTS
+                for intent in OBSERVED_INTENTS
             ),
         )
     ),
     rows={arm.label: arm for pair in PAIRS.values() for arm in pair},
-    columns=("return", *(f"intents_{intent}" for intent in SHOWN_INTENTS), "energy_spent"),
+    columns=("return", *(f"intents_{intent}" for intent in OBSERVED_INTENTS), "energy_spent"),
 )  # fmt: skip
 
 # -- strictness --------------------------------------------------------------------------------------

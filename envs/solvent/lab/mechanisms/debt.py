@@ -122,7 +122,7 @@ ACTION_BLOCKED = int(Refusal.EPISTEMIC_DEBT_ACTION_BLOCKED)
 BUDGET_EXCEEDED = int(Refusal.EPISTEMIC_DEBT_BUDGET_EXCEEDED)
 
 _SMALL_TIER = 0.02
-_WHOLE = 1e-9  # tolerance for rounding errors: 100 wells at 1.60 bits cost 124, not 125
+_TOLERANCE = 1e-9  # for rounding errors: 100 wells at 1.60 bits cost 124, not 125
 _MOST_WELLS = 2.0**30  # more than any lab has, and few enough to count with
 
 
@@ -154,7 +154,7 @@ def multiplier(rules, debt, base_wells):
 
 def wells_charged(inflated_cost):
     """Return an inflated cost rounded up to whole wells."""
-    return int(math.ceil(min(inflated_cost, _MOST_WELLS) - _WHOLE))
+    return int(math.ceil(min(inflated_cost, _MOST_WELLS) - _TOLERANCE))
 
 
 def should_refuse(rules, debt, base_wells, wells_left, exempt):

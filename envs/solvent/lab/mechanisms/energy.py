@@ -271,12 +271,12 @@ PRICED = (Verb.REFLECT, *(verb for verb in VERBS if any(VERBS[verb].ratings) and
 """Verbs that cost energy, in the order of the observation."""
 FALLIBLE = PRICED[1:]
 """Verbs that can be refused or rejected."""
-SHOWN_INTENTS = INTENTS[:-1]
+OBSERVED_INTENTS = INTENTS[:-1]
 """All intents but ``meta``, whose verbs are free."""
 COUNT = 4.0
 COST_CAPS = 2.0
 """Costs are shown as a share of this many caps."""
-_PRICED, _FALLIBLE, _N_INTENTS = np.array(PRICED), np.array(FALLIBLE), len(SHOWN_INTENTS)
+_PRICED, _FALLIBLE, _N_INTENTS = np.array(PRICED), np.array(FALLIBLE), len(OBSERVED_INTENTS)
 _SINE = np.array([math.sin(2.0 * math.pi * hour / 24.0) for hour in range(24)])
 
 
@@ -290,7 +290,7 @@ def observed(params: Any) -> tuple[str, ...]:
         *(f"cost/{VERBS[verb].name}" for verb in PRICED),
         *(f"uses/{VERBS[verb].name}" for verb in PRICED),
         *(f"failures/{VERBS[verb].name}" for verb in FALLIBLE),
-        *(f"intent/{intent}" for intent in SHOWN_INTENTS),
+        *(f"intent/{intent}" for intent in OBSERVED_INTENTS),
     )
 
 

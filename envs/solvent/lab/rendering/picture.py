@@ -47,7 +47,7 @@ PAPER, INK, MUTED, RULE = (252, 251, 248), (32, 42, 54), (96, 107, 119), (226, 2
 BELIEF, FINDING, DEBT = (78, 104, 141), (0, 143, 104), (170, 51, 119)
 ENERGY, REVIEW = (138, 128, 38), (176, 104, 0)
 """Colours that colour-blind readers can tell apart (after Okabe and Ito, and Tol)."""
-BELIEVED, METERS, PLATES, FOUND, FINDING_WIDTH = 116, 280, 386, 436, 54
+BELIEVED, METERS, PLATES, FINDING_LEFT, FINDING_WIDTH = 116, 280, 386, 436, 54
 """Left edges of the columns of the table of compounds, and the width of a finding's."""
 VERDICTS: dict[str, Colour] = {"accept": FINDING, "review": REVIEW, "reject": DEBT}
 VERDICT_WORDS = {"accept": "ok", "review": "?", "reject": "no"}
@@ -163,7 +163,7 @@ class Picture:
             ("plates", PLATES),
         ]
         if params.gate.enabled:
-            headings += [(name, FOUND + i * FINDING_WIDTH) for i, name in enumerate(WORDINGS)]
+            headings += [(name, FINDING_LEFT + i * FINDING_WIDTH) for i, name in enumerate(WORDINGS)]
         for name, x in headings:
             self._text(name, RIGHT.x + x, RIGHT.y, MUTED, size=SMALL)
         height = min(58.0, (RIGHT.height - 22) / len(names))
@@ -191,9 +191,9 @@ class Picture:
             self._text(f"{value:.2f}", row.x + PLATES - 8, row.centery + y - 3, colour, size=SMALL, align=1)
         self._text(str(lab["experiments"][m]), row.x + PLATES + 14, middle, MUTED)
         if lab["published"][m]:
-            self._text("published", row.x + FOUND, middle, FINDING)
+            self._text("published", row.x + FINDING_LEFT, middle, FINDING)
         for i, finding in enumerate(() if lab["published"][m] else findings(params, lab, m)):
-            x = row.x + FOUND + i * FINDING_WIDTH
+            x = row.x + FINDING_LEFT + i * FINDING_WIDTH
             verdict = finding.verdict
             self._text(
                 f"{finding.energy:.3f} {VERDICT_WORDS[verdict]}", x, middle, VERDICTS[verdict], size=SMALL
