@@ -198,7 +198,7 @@ def test_thresholds_measure_a_judge_and_write_what_the_labels_favour():
             "--out",
             "limits.json",
         )
-        adequacy(*ask).succeeded("judge less heuristic, 60 answers")
+        adequacy(*ask).succeeded("judge minus heuristic, 60 answers")
     assert json.loads(Path("limits.json").read_text())["rater"] == "judge"
 
 
