@@ -146,9 +146,6 @@ def _no_double(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return document
 
 
-# -- records
-
-
 def nearest_path(path: _Path) -> str:
     """Return ``; did you mean 'x'?`` for a path to nothing beside which something has a similar name, or nothing."""
     with suppress(OSError, TypeError, ValueError):  # a path may be any text, or a number
@@ -158,6 +155,9 @@ def nearest_path(path: _Path) -> str:
         for close in difflib.get_close_matches(missing.name, names, n=1, cutoff=0.75):
             return f"; did you mean '{missing.with_name(close)}'?"
     return ""
+
+
+# -- records
 
 
 def read_records(path: _Path, kind: type[R]) -> Iterator[R]:

@@ -152,7 +152,7 @@ def train(
         model.set_logger(wandb_logger(folder, seed, recipe))
     reporter = _Reporter(recipe, params, report, on_validation, should_stop)
     callbacks = [reporter, *([ClassLessons(envs)] if recipe.class_target else [])]
-    done = 0 if start is None else _go_on(model, start, params, seed)
+    done = 0 if start is None else _continued(model, start, params, seed)
     try:
         model.learn(
             recipe.n_timesteps - done, callback=callbacks, tb_log_name="run", reset_num_timesteps=not done
@@ -169,7 +169,7 @@ def train(
     return save_policy(folder, model.policy, recipe, params)
 
 
-def _go_on(model: Any, start: Path, params: LabParams, seed: int) -> int:
+def _continued(model: Any, start: Path, params: LabParams, seed: int) -> int:
     """Give a model an earlier policy's weights, and new labs; return the steps of its training."""
     policy, _ = load_policy(start, params)
     model.policy.load_state_dict(policy.state_dict())
