@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from numba.core.caching import NullCache
 
+from solvent.lab.announcement import ANNOUNCED
 from solvent.lab.batch import begin_labs, show_labs, step_labs
-from solvent.lab.compiled import ANNOUNCED
 from solvent.lab.jit import ContentCacheFile, _Linked, called_rules, loop, rule
 from solvent_agents.planning import search
 
@@ -72,7 +72,7 @@ def test_compiling_is_told_once(played):
 ANNOUNCE = "from solvent.lab.jit import _announce; _announce()"
 THREE_AT_A_TIME = f"""
 import subprocess, sys
-from solvent.lab.compiled import share_announcement
+from solvent.lab.announcement import share_announcement
 share_announcement()
 children = [subprocess.Popen([sys.executable, "-c", {ANNOUNCE!r}]) for _ in range(3)]
 assert not any(child.wait() for child in children)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from solvent.lab.compiled import share_announcement
+from solvent.lab.announcement import share_announcement
 
 __all__ = ["main"]
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from solvent.errors import BROKEN, STOPPED, SolventError
 from solvent.files import now, write_atomically, write_json
-from solvent.lab.compiled import share_announcement
+from solvent.lab.announcement import share_announcement
 from solvent.lab.words.quantities import plural
 from solvent_agents.agent import Agent
 from solvent_experiments.config import Experiment, recipe_steps

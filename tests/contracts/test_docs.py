@@ -209,7 +209,7 @@ def test_the_measured_numbers_of_studies_are_links_to_their_results():
 
 @pytest.mark.parametrize(("value", "text"), [(-0.39, "0.39"), (0.39, "-0.39")])
 def test_a_loss_that_became_a_gain_shows_it(value, text):
-    assert fill.shown({"value": value, "low": value, "high": value}, "-.2f") == text
+    assert fill.cell_text({"value": value, "low": value, "high": value}, "-.2f") == text
 
 
 def test_a_number_that_was_edited_by_hand_is_named(tmp_path, monkeypatch):

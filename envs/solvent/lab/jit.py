@@ -33,7 +33,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.untyped_passes import IRProcessing
 from numba.extending import overload
 
-from solvent.lab.compiled import is_announced
+from solvent.lab.announcement import is_announced
 from solvent.lab.mechanism import copy_fields
 
 SWITCH = "enabled"
