@@ -20,6 +20,6 @@ def test_grpo_trains_on_rewards_of_the_desk_and_differs_for_another_model_in_its
     for row in steps:
         # trl takes these means of float32 rewards in different orders, so their last digits may differ.
         assert row["rewards/Desk/mean"] == pytest.approx(row["reward"], rel=1e-5)
-        assert row["tools/call_frequency"] > 1
+        assert row["tools/call_frequency"] > 0  # without imitation a random network calls no tool
         assert (row["grad_norm"] > 0) == (row["reward_std"] > 0)
     assert any(row["grad_norm"] > 0 for row in steps)
