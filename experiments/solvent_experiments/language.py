@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from solvent.lab.arguments import Argument, argue
 from solvent_agents.agent import Actions
 from solvent_experiments.config import ConfigError, Evaluation, Experiment, LanguageModel, runnable
 from solvent_experiments.folder import Columns
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalSample
 
 CONDITIONS = {"beliefs": "hidden", "explanation": "unexplained"}
 """Argument of the task -> what a model's name ends in where it is off."""
@@ -51,6 +54,21 @@ class Log(NamedTuple):
 
 def read_log(path: Path) -> Log:
     """Return a log of an evaluation; raise ConfigError unless all of its episodes have ended."""
+    log = _evaluation(path)
+    episodes = {}
+    for sample in log.samples or []:
+        if kept := _scored(sample):
+            episodes[int(sample.id)] = kept | _counts(sample)
+    asked = [int(one) for one in log.eval.dataset.sample_ids or []]
+    if missing := [seed for seed in asked if seed not in episodes]:
+        failed = f"; {_reason(log.error.message, log.error.traceback)}" if log.error else ""
+        fault = f"{len(missing)} of {len(asked)} episodes have not ended (seed {missing[0]}){failed}"
+        raise ConfigError(f"{fault}; allowed: all, as after `inspect eval-retry {path}`", file=path)
+    return Log(path, log.eval.task_args, log.eval.model, dict(sorted(episodes.items())))
+
+
+def _evaluation(path: Path) -> EvalLog:
+    """Load a log of inspect; raise ConfigError unless it is one of an evaluation in the lab."""
     try:
         from inspect_ai.log import read_eval_log
     except ModuleNotFoundError as error:
@@ -64,25 +82,23 @@ def read_log(path: Path) -> Log:
         log = read_eval_log(str(path))
     except Exception as error:
         raise ConfigError(f"not a log ({type(error).__name__}); allowed: {allowed}", file=path) from None
-    arguments = log.eval.task_args
     needed = {"env", "seed", "salt", *CONDITIONS}
-    if log.eval.task.rpartition("/")[2] != "lab" or not needed <= set(arguments):
+    if log.eval.task.rpartition("/")[2] != "lab" or not needed <= set(log.eval.task_args):
         raise ConfigError(f"of the task {log.eval.task!r:.80}; allowed: {allowed}", file=path)
-    episodes = {}
-    for sample in log.samples or []:
-        score = (sample.scores or {}).get("score_in_bits")
-        if score is not None and score.metadata and sample.error is None:
-            usage = list(sample.model_usage.values())
-            prompt, total = sum(one.input_tokens for one in usage), sum(one.total_tokens for one in usage)
-            answers = sum(message.role == "assistant" for message in sample.messages)
-            counts = {"messages": answers, "prompt_tokens": prompt, "answer_tokens": total - prompt}
-            episodes[int(sample.id)] = score.metadata | counts
-    asked = [int(one) for one in log.eval.dataset.sample_ids or []]
-    if missing := [seed for seed in asked if seed not in episodes]:
-        failed = f"; {_reason(log.error.message, log.error.traceback)}" if log.error else ""
-        fault = f"{len(missing)} of {len(asked)} episodes have not ended (seed {missing[0]}){failed}"
-        raise ConfigError(f"{fault}; allowed: all, as after `inspect eval-retry {path}`", file=path)
-    return Log(path, arguments, log.eval.model, dict(sorted(episodes.items())))
+    return log
+
+
+def _scored(sample: EvalSample) -> dict[str, Any] | None:
+    """Return what the scorer keeps of an episode; None where it has no score."""
+    score = (sample.scores or {}).get("score_in_bits")
+    return score.metadata if score is not None and sample.error is None else None
+
+
+def _counts(sample: EvalSample) -> dict[str, int]:
+    usage = list(sample.model_usage.values())
+    prompt, total = sum(one.input_tokens for one in usage), sum(one.total_tokens for one in usage)
+    answers = sum(message.role == "assistant" for message in sample.messages)
+    return {"messages": answers, "prompt_tokens": prompt, "answer_tokens": total - prompt}
 
 
 def _reason(message: str, traceback: str) -> str:

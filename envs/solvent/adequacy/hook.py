@@ -174,20 +174,20 @@ def _at_prompt(event: str, session: str, log: Log, *, act: bool) -> Decision:
     return Decision(session=session, given=given, output=json.dumps({"hookSpecificOutput": context}))
 
 
+def _transcript_key(fields: dict[str, Any]) -> str:
+    """Return the field that names the transcript, of the sub-agent where one stops."""
+    if fields.get("hook_event_name") == "SubagentStop" and "agent_transcript_path" in fields:
+        return "agent_transcript_path"
+    return "transcriptPath" if "transcriptPath" in fields else "transcript_path"
+
+
 def _turn_of(fields: dict[str, Any]) -> Turn | str:
     """Return the turn to judge, or why there is none."""
     if "hook_event_name" not in fields and isinstance(fields.get("response"), str):
         return turn_of(fields)
     texts = [fields[key].strip() for key in _ANSWERS if isinstance(fields.get(key), str)]
     answer = next((text for text in texts if text and not text.startswith(_PROGRAM)), "")
-    sub = fields.get("hook_event_name") == "SubagentStop" and "agent_transcript_path" in fields
-    key = (
-        "agent_transcript_path"
-        if sub
-        else "transcriptPath"
-        if "transcriptPath" in fields
-        else "transcript_path"
-    )
+    key = _transcript_key(fields)
     path = fields.get(key)
     if not isinstance(path, str) or not path.strip():
         return f"{key} names no transcript, so the calls of the turn are unknown"
