@@ -96,8 +96,7 @@ class Clerk:
 
     def judge(self) -> None:
         """The gate: judge every answer against what was read for it; reviews wait in a folder."""
-        from solvent.gate import FIXED, GateError, SentenceEmbedder
-        from solvent.gate.data import Sample
+        from solvent.gate import FIXED, GateError, Sample, SentenceEmbedder
         from solvent.gate.reviews import Reviews, judge
 
         samples = [Sample(sender, said, evidence) for sender, said, evidence in self.answers]

@@ -24,8 +24,7 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from solvent import preset
 from solvent_agents import episodes
-from solvent_agents.learning.learned import LearnedAgent
-from solvent_agents.learning.sb3 import LabVecEnv
+from solvent_agents.learning import LabVecEnv, LearnedAgent
 
 
 class Priced(VecEnvWrapper):

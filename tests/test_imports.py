@@ -40,6 +40,11 @@ def test_importing_loads_neither_compiler_nor_settings() -> None:
     assert run("import sys, solvent\nprint({'numba', 'scipy', 'pydantic'} & set(sys.modules))") == "set()"
 
 
+def test_the_package_of_learners_loads_no_learner() -> None:
+    code = "import solvent_agents.learning, sys\nprint({'torch', 'stable_baselines3'} & set(sys.modules))"
+    assert run(code) == "set()"
+
+
 def test_a_lab_loads_no_learner_and_no_instrument() -> None:
     others = {"torch", "matplotlib", "sklearn", "sentence_transformers", "sqlalchemy"}
     code = "import gymnasium, sys\ngymnasium.make('solvent:Solvent/Lab-v0').reset(seed=0)\n"

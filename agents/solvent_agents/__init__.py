@@ -1,6 +1,6 @@
 """Agents that play Solvent, one agent per file: scripts, planners, the exact solution, and learners.
 
-The learned ones are in ``solvent_agents.learning.learned`` and need the extra ``agents``.
+The learned ones are in ``solvent_agents.learning`` and need the extra ``agents``.
 """
 
 from solvent_agents.agent import Agent, act_one

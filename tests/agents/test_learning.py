@@ -22,13 +22,12 @@ from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
 from solvent.lab.verbs import Verb
 from solvent_agents import AGENTS, episodes
-from solvent_agents.learning import WHILE_BLOCKED
 from solvent_agents.learning.class_target import ClassLessons
 from solvent_agents.learning.learned import VALIDATION, LearnedAgent, train
 from solvent_agents.learning.policies import CompoundNetwork, compound_columns
 from solvent_agents.learning.policy_file import ABOUT, WEIGHTS, PolicyFileError
 from solvent_agents.learning.recipe import ALGORITHMS, RECIPES, Recipe
-from solvent_agents.learning.sb3 import LabVecEnv, Rewards
+from solvent_agents.learning.sb3 import WHILE_BLOCKED, LabVecEnv, Rewards
 from solvent_agents.learning.shipped import SHIPPED, is_shipped_name, shipped_policies, shipped_policy
 
 PARAMS = solvent.preset("default")

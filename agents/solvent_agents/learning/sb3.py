@@ -16,10 +16,13 @@ from solvent.lab.codes import Event
 from solvent.lab.columns import episode_columns, join_columns
 from solvent.lab.verbs import CALIBRATIONS, Verb
 from solvent.lab.wrappers import ExpectedScoreVectorReward, PotentialVectorShaping
-from solvent_agents.learning import WHILE_BLOCKED
 
 ClassTarget = Literal["truth", "posterior"]
 """What a class head learns: each compound's hidden class, or the exact posterior of it."""
+
+WHILE_BLOCKED = ("over_threshold", "over_threshold_calibrations", "over_threshold_rests")
+"""Columns of a training's episodes: actions tried while debt is above its threshold, and the calibrations and rests
+among them. The source document asks whether an agent "learns to propose calibration when blocked"."""
 
 # Actions that cost a place in the heartbeat and nothing else.
 IDLE = (Event.REFUSED, Event.NOT_EXECUTED, Event.DEFERRED)

@@ -17,12 +17,15 @@ model.
 Source: *Deterministic Policy Gates for Stochastic Systems*.
 """
 
+from solvent.gate.calibration import Measured, control_threshold, measured, percentile_thresholds
+from solvent.gate.data import Sample, load_dataset
 from solvent.gate.embedding import SentenceEmbedder
 from solvent.gate.energy import GateError, energy_gap, hallucination_energy
 from solvent.gate.gate import evaluate_claim, evaluate_text
 from solvent.gate.policy import FIXED, Policy, apply_adaptive_policy_gap, load_policies
 
 __all__ = [
-    "FIXED", "GateError", "Policy", "SentenceEmbedder", "apply_adaptive_policy_gap", "energy_gap", "evaluate_claim",
-    "evaluate_text", "hallucination_energy", "load_policies",
+    "FIXED", "GateError", "Measured", "Policy", "Sample", "SentenceEmbedder", "apply_adaptive_policy_gap",
+    "control_threshold", "energy_gap", "evaluate_claim", "evaluate_text", "hallucination_energy", "load_dataset",
+    "load_policies", "measured", "percentile_thresholds",
 ]  # fmt: skip
