@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-
-import solvent_experiments
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -27,19 +26,52 @@ def test_there_are_notebooks() -> None:
     assert NOTEBOOKS
 
 
-STYLE = "solvent_experiments.figures.style"
-"""The colours of the figures, which no package exports."""
-
-
 @each
-def test_what_it_takes_from_experiments_is_exported(path: Path) -> None:
+def test_what_it_takes_from_solvent_is_exported(path: Path) -> None:
     code = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "code")
-    imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
-    names = {(node.module, alias.name) for node in imports for alias in node.names}
-    taken = {(module, name) for module, name in names if str(module).startswith("solvent_experiments")}
-    exported = {("solvent_experiments", name) for name in solvent_experiments.__all__}
-    assert {pair for pair in taken if pair[0] != STYLE} <= exported
-    assert all(hasattr(solvent_experiments, name) for _, name in exported)
+    taken = names_taken(code)
+    assert taken
+    assert [f"{module}.{name}" for module, name in sorted(taken) if name not in exports(module)] == []
+
+
+def names_taken(code: str) -> set[tuple[str, str]]:
+    """The names that code takes from Solvent's packages, with their modules: ``from module import name``, and
+    ``module.name`` after ``import module``.
+    """
+    nodes = list(ast.walk(ast.parse(code)))
+    whole = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported = {
+        (str(node.module), alias.name)
+        for node in nodes
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    attributes = {
+        (ast.unparse(node.value), node.attr)
+        for node in nodes
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in whole
+    }
+    return {(module, name) for module, name in imported | attributes if module.startswith("solvent")}
+
+
+def exports(module: str) -> list[str]:
+    """What a package exports; a module inside a package, or a package without ``__all__``, exports nothing."""
+    package = importlib.import_module(module)
+    return list(getattr(package, "__all__", ())) if hasattr(package, "__path__") else []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from solvent_experiments.figures.style import INK",
+        "from solvent_agents.agent import show_labs",
+        "from solvent.gate import run_checks",
+        "import solvent\nsolvent.lab.actions",
+    ],
+)
+def test_a_name_that_no_package_exports_is_seen(code: str) -> None:
+    ((module, name),) = names_taken(code)
+    assert name not in exports(module)
 
 
 COMPILING = "solvent: compiling the lab"
