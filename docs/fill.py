@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from solvent_experiments.leaderboard import leaderboard_markdown, leaderboard_table, read_entries
+from solvent_experiments.leaderboard import leaderboard_markdown, leaderboard_tables, read_entries
 
 DOCS = Path(__file__).parent
 STUDIES = DOCS / "results" / "studies"
@@ -137,11 +137,9 @@ def _priced(measured: dict[str, Any]) -> list[str]:
 def leaderboard(level: str = "") -> str:
     """Return the leaderboard of a level, or that of all."""
     entries = read_entries([DOCS / "results" / "leaderboard.json"])
-    return (
-        leaderboard_table(entries, f"Solvent/{level}-v0").markdown()
-        if level
-        else leaderboard_markdown(entries)
-    )
+    if not level:
+        return leaderboard_markdown(entries)
+    return leaderboard_tables(entries)[f"Solvent/{level}-v0"].markdown()
 
 
 def benchmarks() -> str:

@@ -361,7 +361,7 @@ def leaderboard(
     form: Annotated[
         Literal["terminal", "markdown", "json"], typer.Option("--format", help="Form of the table.")
     ] = "terminal",
-    env: Annotated[str | None, typer.Option(help="Only this level, without commands.")] = None,
+    env: Annotated[str | None, typer.Option(help="Only this level.")] = None,
 ) -> None:
     """Compare the agents of finished runs on all levels, each scored against the honest script of its run.
 
@@ -374,20 +374,27 @@ def leaderboard(
     - `solvent leaderboard docs/results/leaderboard.json --env Solvent/Debt-v0 --format markdown`
     """
     from solvent_experiments.leaderboard import (
+        CAPTION,
         leaderboard_json,
         leaderboard_markdown,
-        leaderboard_table,
+        leaderboard_tables,
+        of_level,
         read_entries,
     )
 
     entries = read_entries(runs)
-    if form == "terminal":
-        new_console().print(leaderboard_table(entries, env).terminal())
-        suggest("`--format json` keeps the numbers, `--format markdown` makes the table of a page.")
-    elif form == "json":
+    if env is not None:
+        entries = of_level(entries, env)
+    if form == "json":
         say(leaderboard_json(entries))
+    elif form == "markdown":
+        say(leaderboard_markdown(entries))
     else:
-        say(leaderboard_markdown(entries) if env is None else leaderboard_table(entries, env).markdown())
+        console = new_console()
+        for table in leaderboard_tables(entries).values():
+            console.print(table.terminal(title_justify="left"), "")
+        console.print(CAPTION, style="table.caption")
+        suggest("`--format json` keeps the numbers, `--format markdown` makes the tables of a page.")
 
 
 @app.command()

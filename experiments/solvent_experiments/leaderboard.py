@@ -19,9 +19,9 @@ from solvent_experiments.statistics import Interval
 from solvent_experiments.summary import Row, read_rows
 from solvent_experiments.table import Table, interval_cells
 
-HEADINGS: tuple[str, ...] = (
-    *("level", "agent", "score", "95 % interval", "return\n(bits)", "over-\nclaimed\n(bits)"),
-    *("refused\nby debt", "refused\nother-\nwise", "wrong", "command"),
+HEADINGS = (
+    *("agent", "score", "95 % interval", "return\n(bits)", "over-\nclaimed\n(bits)"),
+    *("refused\nby debt", "refused\nother-\nwise", "wrong"),
 )
 CAPTION = (
     "Score: the return as a percentage of the honest script's on the same episodes. The interval is a 95 % bootstrap "
@@ -109,37 +109,45 @@ def _numbers(row: Row) -> Mapping[str, Any]:
     }
 
 
-def leaderboard_table(entries: Entries, env: str | None = None) -> Table:
-    """Return a row for each agent of each run, best first on its level; with ``env`` of that level alone.
+def of_level(entries: Entries, level: str) -> Entries:
+    """Return the runs of a level alone."""
+    levels = list(dict.fromkeys(entry["level"] for entry in entries.values()))
+    if level not in levels:
+        raise ConfigError(f"env: got {level!r:.60}; allowed: {', '.join(levels)}")
+    return {name: entry for name, entry in entries.items() if entry["level"] == level}
+
+
+def leaderboard_tables(entries: Entries) -> dict[str, Table]:
+    """Return a table for each level, a row for each agent, best first; its title has the commands of the runs.
 
     Where a level has several runs, an agent has the name of its run beside it.
     """
-    rows = []
+    tables = {}
     for level in dict.fromkeys(entry["level"] for entry in entries.values()):
-        runs = {
-            name: entry for name, entry in entries.items() if entry["level"] == level and env in (None, level)
-        }
+        runs = of_level(entries, level)
         placed = [
-            (agent if len(runs) == 1 else f"{agent} [{name}]", of, entry["command"])
+            (agent if len(runs) == 1 else f"{agent} [{name}]", numbers)
             for name, entry in runs.items()
-            for agent, of in entry["agents"].items()
+            for agent, numbers in entry["agents"].items()
         ]
-        for agent, of, command in sorted(placed, key=lambda place: -place[1]["score"]["value"]):
-            score, means = Interval.from_json(of["score"]), (f"{of[mean]:.2f}" for mean in MEANS)
-            numbers = (*interval_cells(score, ".1f"), f"{of['return']['value']:.2f}", *means)
-            rows.append((level, agent, *numbers, command))
-    ends = slice(None) if env is None else slice(1, -1)  # one level's table has neither level nor command
-    cells = tuple(row[ends] for row in rows)
-    return Table(
-        HEADINGS[ends], cells, caption=CAPTION, left=("agent", "command"), wrapped=("level", "command")
-    )
+        placed.sort(key=lambda row: -row[1]["score"]["value"])
+        commands = ", ".join(f"`{entry['command']}` ({entry['finished'][:10]})" for entry in runs.values())
+        tables[level] = Table(
+            HEADINGS,
+            tuple((agent, *_cells(numbers)) for agent, numbers in placed),
+            title=f"{level}: {commands}",
+        )
+    return tables
+
+
+def _cells(numbers: Mapping[str, Any]) -> tuple[str, ...]:
+    score = interval_cells(Interval.from_json(numbers["score"]), ".1f")
+    return (*score, f"{numbers['return']['value']:.2f}", *(f"{numbers[mean]:.2f}" for mean in MEANS))
 
 
 def leaderboard_markdown(entries: Entries) -> str:
-    """Return a section for each level, with its table and the commands and dates of its runs."""
+    """Return a section for each level, with the commands and dates of its runs, and its table."""
     parts = []
-    for level in dict.fromkeys(entry["level"] for entry in entries.values()):
-        runs = [entry for entry in entries.values() if entry["level"] == level]
-        commands = ", ".join(f"`{entry['command']}` ({entry['finished'][:10]})" for entry in runs)
-        parts += [f"## {level}", commands, leaderboard_table(entries, level).markdown()]
+    for level, table in leaderboard_tables(entries).items():
+        parts += [f"## {level}", table.title.removeprefix(f"{level}: "), table.markdown()]
     return "\n\n".join(parts)

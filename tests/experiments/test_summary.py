@@ -12,7 +12,7 @@ import yaml
 from solvent import preset
 from solvent_experiments.config import Experiment
 from solvent_experiments.folder import Columns, RunFolder, select
-from solvent_experiments.leaderboard import leaderboard_table, read_entries
+from solvent_experiments.leaderboard import leaderboard_tables, read_entries
 from solvent_experiments.statistics import Interval
 from solvent_experiments.summary import Row, read_rows, result_tables, summary, write_rows
 from solvent_experiments.table import Table, interval_cells
@@ -143,8 +143,8 @@ def hand_run(tmp_path: Path) -> RunFolder:
 
 
 def test_the_leaderboard_of_five_episodes(hand_run: RunFolder) -> None:
-    table = leaderboard_table(read_entries([hand_run.root]))
-    numbers = {row[1]: (row[2], *row[4:9]) for row in table.rows}
+    (table,) = leaderboard_tables(read_entries([hand_run.root])).values()
+    numbers = {row[0]: (row[1], *row[3:8]) for row in table.rows}
     assert numbers["ppo"] == ("105.0", "10.50", "0.30", "0.00", "0.20", "0.80")
     assert numbers["liar"] == ("10.0", "1.00", "4.00", "4.00", "1.00", "1.00")
 
@@ -181,8 +181,8 @@ def test_a_run_without_the_honest_script_is_left_out(hand_run: RunFolder) -> Non
 def test_agents_of_several_runs_have_the_names_of_their_runs(hand_run: RunFolder) -> None:
     entries = read_entries([hand_run.root])
     (name,) = entries
-    table = leaderboard_table(entries | {"other": entries[name]})
-    agents = [row[1] for row in table.rows]
+    (table,) = leaderboard_tables(entries | {"other": entries[name]}).values()
+    agents = [row[0] for row in table.rows]
     assert {f"honest [{name}]", "honest [other]"} <= set(agents)
 
 
@@ -193,6 +193,10 @@ def test_a_leaderboard_does_not_merge_versions(hand_run: RunFolder) -> None:
     (kept,) = {entry["version"] for entry in read_entries([KEPT]).values()}
     found = call("leaderboard", KEPT, hand_run.root)
     found.refused(f"measured with Solvent 0.1.9, those before it with {kept}; allowed: one version")
+
+
+def test_an_unknown_level_of_a_leaderboard_is_refused(hand_run: RunFolder) -> None:
+    call("leaderboard", hand_run.root, "--env", "Solvent/Debt-v1").refused("allowed: Solvent/Debt-v0")
 
 
 def test_a_leaderboard_of_something_else_is_refused(hand_run: RunFolder, tmp_path: Path) -> None:
