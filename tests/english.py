@@ -30,8 +30,6 @@ PATTERNS = {
     "as long as it": r"\bas far as (it|they)\b",
     "than is needed": r"\bthan (it|they) may be\b",
     "worthwhile, supported": r"\bworth (its|their) while\b|\b(borne|bears?) out\b",
-}
-IN_SOURCES = {
     "too expensive": r"\btoo dear\b",
     "8 wells, charged 9": r"\bcharged as\b",
     "x % of it; limit y %": r"\ballowed are\b",
@@ -43,7 +41,6 @@ IN_SOURCES = {
     "again, or a verb with re-": r"\banew\b",
     "minus the honest script's": r"\bless the honest\b",
 }
-"""Of docstrings and messages alone."""
 EXCEPTIONS: dict[tuple[str, str], str] = {}  # file and words of a hit that stays -> why
 
 
@@ -56,8 +53,7 @@ def main() -> str | None:
         if path.suffix not in {".md", ".py"}:
             continue
         text = path.read_text(encoding="utf-8")
-        patterns = PATTERNS | IN_SOURCES if path.suffix == ".py" else PATTERNS
-        for instead, pattern in patterns.items():
+        for instead, pattern in PATTERNS.items():
             for hit in re.finditer(pattern.replace(" ", r"[\s#\"]+"), text, re.IGNORECASE):
                 line, words = text.count("\n", 0, hit.start()) + 1, " ".join(hit[0].split())
                 if (name, words) not in EXCEPTIONS:
