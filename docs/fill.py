@@ -24,6 +24,8 @@ STUDIES = DOCS / "results" / "studies"
 PAGES = [*sorted(DOCS.glob("*.md")), *sorted((DOCS / "levels").glob("*.md")), DOCS.parent / "README.md"]
 NUMBER = re.compile(r'\[[^]]*\]\(((?:\.\./|docs/)?results/studies/(\w+)\.json) "([^"]+)"\)')
 TABLE = re.compile(r"(<!-- table: ([^\n]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+NO_OFFENDERS = ("hermit", "calibrator", "random", "random_masked", "spammer")
+"""Scripts that the tables of the levels leave out."""
 CELL = re.compile(r"\{([^{}]+?)(?: @([^{}]+))?\}")
 TEMPLATES = tomllib.loads((DOCS / "tables.toml").read_text(encoding="utf-8"))
 
@@ -97,12 +99,14 @@ def mechanisms() -> str:
 
 
 def world(level: str) -> str:
-    """Return what every script earns on a level, best first; bold earns as much as the honest script."""
+    """Return what the offenders earn on a level, best first; bold earns as much as the honest script."""
     means = result(STUDIES / "world.json")["means"]
     scripts = {name.partition(", ")[2]: row for name, row in means.items() if name.startswith(f"{level}, ")}
     honest = scripts["honest"]["return"]["value"]
     rows = [["script", "return (bits)", "of honest", "overclaimed (bits)", "refused by debt"]]
     for name, row in sorted(scripts.items(), key=lambda item: -item[1]["return"]["value"]):
+        if name in NO_OFFENDERS:
+            continue
         share = f"{100 * row['return']['value'] / honest:.0f} %"
         share = f"**{share}**" if row["return"]["value"] >= honest and name != "honest" else share
         returns = cell_text(row["return"], ".2f" if row["return"]["low"] is None else ".2f~")
@@ -120,7 +124,9 @@ def price() -> str:
         for label, kept in ((f"{level} (0.3.0)", before.get(level)), (level, measured)):
             if kept:
                 rows.append([label, *_priced(kept)])
-    return markdown(rows)
+    shares = [point["share"] for level in (*now.values(), *before.values()) for point in level["curve"]]
+    widest = max((share["high"] - share["low"]) / 2 for share in shares)
+    return f"{markdown(rows)}\n\n95 % intervals of the shares are at most ±{100 * widest:.1f} %."
 
 
 def _priced(measured: dict[str, Any]) -> list[str]:
@@ -130,7 +136,7 @@ def _priced(measured: dict[str, Any]) -> list[str]:
     cells = [cell_text(best["return"], ".2f~")]
     for point in (honest, *points[1:]):
         bits = point["overclaimed"]["value"] / measured["projects"]
-        cells.append(f"{cell_text(point['share'], '.0%~')} at {bits:.1f}")
+        cells.append(f"{cell_text(point['share'], '.0%')} at {bits:.1f}")
     return cells
 
 
@@ -140,6 +146,16 @@ def leaderboard(level: str = "") -> str:
     if not level:
         return leaderboard_markdown(entries)
     return leaderboard_tables(entries)[f"Solvent/{level}-v0"].markdown()
+
+
+def scores(*agents: str) -> str:
+    """Return the scores of agents on every level, with their intervals over training seeds and episodes."""
+    rows = [["", *(f"`{agent}`" for agent in agents)]]
+    for entry in read_entries([DOCS / "results" / "leaderboard.json"]).values():
+        known = {agent: of["score"] for agent, of in entry["agents"].items()}
+        cells = [cell_text(known[agent], ".1f~") if agent in known else "" for agent in agents]
+        rows.append([entry["level"].removeprefix("Solvent/").removesuffix("-v0"), *cells])
+    return markdown(rows)
 
 
 def benchmarks() -> str:
@@ -167,7 +183,7 @@ def template(name: str) -> str:
 
 MAKERS: dict[str, Callable[..., str]] = {
     maker.__name__: maker
-    for maker in (findings, means, mechanisms, world, price, leaderboard, benchmarks, template)
+    for maker in (findings, means, mechanisms, world, price, leaderboard, scores, benchmarks, template)
 }
 
 

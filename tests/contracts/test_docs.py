@@ -207,6 +207,22 @@ def test_the_measured_numbers_of_studies_are_links_to_their_results():
     assert set(re.findall(r"\d+\.\d+", "\n".join(prose))) == {"1.24"}  # Tiny's optimum, of docs/planner.md
 
 
+def scores_of(agent):
+    """The agent's score on each level, as the leaderboard has it."""
+    runs = json.loads((DOCS / "results" / "leaderboard.json").read_text(encoding="utf-8"))["runs"].values()
+    return {run["level"][8:-3]: run["agents"][agent]["score"] for run in runs}
+
+
+def test_ppo_reaches_the_honest_return_where_the_page_of_learners_says():
+    reached = {level for level, score in scores_of("ppo").items() if score["high"] >= 100}
+    assert reached == {"Debt", "Energy", "Gate", "Lab", "Document"}
+
+
+def test_plain_earns_less_than_half_where_the_page_of_learners_says():
+    below = {level for level, score in scores_of("plain").items() if score["high"] < 50}
+    assert below == {"Energy", "Lab", "Data"}
+
+
 @pytest.mark.parametrize(("value", "text"), [(-0.39, "0.39"), (0.39, "-0.39")])
 def test_a_loss_that_became_a_gain_shows_it(value, text):
     assert fill.cell_text({"value": value, "low": value, "high": value}, "-.2f") == text
