@@ -118,7 +118,7 @@ def of_level(entries: Entries, level: str) -> Entries:
 
 
 def leaderboard_tables(entries: Entries) -> dict[str, Table]:
-    """Return a table for each level, a row for each agent, best first; its title has the commands of the runs.
+    """Return a table for each level, a row for each agent, best first, with the commands of the runs as its caption.
 
     Where a level has several runs, an agent has the name of its run beside it.
     """
@@ -132,11 +132,8 @@ def leaderboard_tables(entries: Entries) -> dict[str, Table]:
         ]
         placed.sort(key=lambda row: -row[1]["score"]["value"])
         commands = ", ".join(f"`{entry['command']}` ({entry['finished'][:10]})" for entry in runs.values())
-        tables[level] = Table(
-            HEADINGS,
-            tuple((agent, *_cells(numbers)) for agent, numbers in placed),
-            title=f"{level}: {commands}",
-        )
+        rows = tuple((agent, *_cells(numbers)) for agent, numbers in placed)
+        tables[level] = Table(HEADINGS, rows, title=level, caption=commands)
     return tables
 
 
@@ -149,5 +146,5 @@ def leaderboard_markdown(entries: Entries) -> str:
     """Return a section for each level, with the commands and dates of its runs, and its table."""
     parts = []
     for level, table in leaderboard_tables(entries).items():
-        parts += [f"## {level}", table.title.removeprefix(f"{level}: "), table.markdown()]
+        parts += [f"## {level}", table.caption, table.markdown()]
     return "\n\n".join(parts)
