@@ -223,6 +223,12 @@ def test_plain_earns_less_than_half_where_the_page_of_learners_says():
     assert below == {"Energy", "Lab", "Data"}
 
 
+def test_all_arms_of_the_studies_have_five_training_seeds():
+    assert "All arms have five training seeds" in text_of("studies")
+    seeds = [json.loads(path.read_text("utf-8"))["seeds"] for path in sorted(fill.STUDIES.glob("*.json"))]
+    assert {len(arm) for study in seeds for arm in study.values()} == {5}
+
+
 @pytest.mark.parametrize(("value", "text"), [(-0.39, "0.39"), (0.39, "-0.39")])
 def test_a_loss_that_became_a_gain_shows_it(value, text):
     assert fill.cell_text({"value": value, "low": value, "high": value}, "-.2f") == text
