@@ -1,4 +1,4 @@
-"""Train a language model in the lab: GRPO of ``trl``, with the desk as its environment.
+"""Train a language model at the bench: GRPO of ``trl``, with the bench as its environment.
 
     python examples/grpo_tiny.py
     python examples/grpo_tiny.py --model NAME
@@ -37,8 +37,8 @@ from trl.chat_template_utils import qwen3_instruct_2507_chat_template
 
 from solvent import ENVIRONMENTS, preset
 from solvent_agents import PLAYERS
+from solvent_agents.language.bench import Bench, call_by
 from solvent_agents.language.calls import choices
-from solvent_agents.language.desk import Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import use
 
@@ -47,7 +47,7 @@ PARAMS = preset(ENVIRONMENTS[ENV]["preset"])
 GROUP = 8
 """Rollouts of a seed. GRPO compares each with the mean of its group."""
 EPISODE = 1024
-"""Tokens of an episode at most, the desk's answers included."""
+"""Tokens of an episode at most, the bench's answers included."""
 
 
 SMALL = not torch.cuda.is_available()
@@ -63,7 +63,7 @@ SETTINGS: dict[str, Any] = {
 def opening() -> list[dict[str, str]]:
     """Return the messages before the first call; trl appends what ``reset`` returns to the last one.
 
-    The schemas that trl makes of the desk's methods have no enumerations: the prompt lists the allowed values.
+    The schemas that trl makes of the bench's methods have no enumerations: the prompt lists the allowed values.
     """
     allowed = [
         f"{tool} {argument}: {', '.join(map(str, values))}"
@@ -76,22 +76,22 @@ def opening() -> list[dict[str, str]]:
 
 def scripted(episodes: int) -> Dataset:
     """Return conversations of the honest script, with the tools as trl shows them."""
-    desk, agent = Desk(ENV), PLAYERS["honest"](PARAMS, 0)
+    bench, agent = Bench(ENV), PLAYERS["honest"](PARAMS, 0)
     tools = [
         get_json_schema(method)
-        for name, method in inspect.getmembers(desk, inspect.ismethod)
+        for name, method in inspect.getmembers(bench, inspect.ismethod)
         if not name.startswith("_") and name not in ("reset", "get_reward")
     ]
     rows = []
     for seed in range(episodes):
-        messages: list[dict[str, Any]] = [opening()[0], {"role": "user", "content": desk.reset(seed)}]
+        messages: list[dict[str, Any]] = [opening()[0], {"role": "user", "content": bench.reset(seed)}]
         while "The episode is over" not in messages[-1]["content"]:
-            name, arguments = call_by(agent, desk)
+            name, arguments = call_by(agent, bench)
             call = {"id": f"call-{len(messages)}", "type": "function"}
             call["function"] = {"name": name, "arguments": json.dumps(arguments)}
             messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
             messages.append(
-                {"role": "tool", "tool_call_id": call["id"], "content": use(desk, name, arguments)}
+                {"role": "tool", "tool_call_id": call["id"], "content": use(bench, name, arguments)}
             )
         rows.append({"messages": messages, "tools": json.dumps(tools)})
     return Dataset.from_list(rows)
@@ -169,7 +169,7 @@ def train(model: str, folder: Path, steps: int) -> list[dict[str, Any]]:
             **SETTINGS,
         ),
         train_dataset=Dataset.from_list([{"prompt": opening(), "seed": seed} for seed in range(steps)]),
-        environment_factory=functools.partial(Desk, ENV),
+        environment_factory=functools.partial(Bench, ENV),
     )
     trainer.train()
     trainer.save_model()

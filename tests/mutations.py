@@ -82,7 +82,7 @@ TESTS = {
     "experiments/": "tests/experiments/test_{stem}.py\ntests/experiments",
     "agents/solvent_agents/language/inspect_task.py": "tests/agents/test_language.py",
     "agents/solvent_agents/language/server.py": "tests/agents/test_server.py",
-    "agents/solvent_agents/language/": "tests/agents/test_desk.py",
+    "agents/solvent_agents/language/": "tests/agents/test_bench.py",
     "agents/solvent_agents/learning/": "tests/agents/test_learning.py",
     "agents/solvent_agents/planning/": "tests/agents/test_planner.py",
     "agents/": "tests/agents/test_{stem}.py tests/agents/test_scripts.py\ntests/agents",

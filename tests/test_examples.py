@@ -1,4 +1,4 @@
-"""The training example runs: trl takes the desk as it is, rewards are the desk's, gradients are not zero."""
+"""The training example runs: trl takes the bench as it is, rewards are the bench's, gradients are not zero."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ pytest.importorskip("trl", reason="the extra `trl` is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
-def test_grpo_trains_on_rewards_of_the_desk_and_differs_for_another_model_in_its_name_alone(tmp_path):
+def test_grpo_trains_on_rewards_of_the_bench_and_differs_for_another_model_in_its_name_alone(tmp_path):
     from examples.grpo_tiny import main
 
     made = main(["--steps", "1", "--imitation", "80", "--out", str(tmp_path / "first")])
@@ -19,7 +19,7 @@ def test_grpo_trains_on_rewards_of_the_desk_and_differs_for_another_model_in_its
     assert len(steps) == 2
     for row in steps:
         # trl takes these means of float32 rewards in different orders, so their last digits may differ.
-        assert row["rewards/Desk/mean"] == pytest.approx(row["reward"], rel=1e-5)
-        assert row["tools/call_frequency"] > 0  # without imitation a random network calls no tool
+        assert row["rewards/Bench/mean"] == pytest.approx(row["reward"], rel=1e-5)
+        assert row["tools/call_frequency"] > 1
         assert (row["grad_norm"] > 0) == (row["reward_std"] > 0)
     assert any(row["grad_norm"] > 0 for row in steps)

@@ -13,7 +13,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from solvent import preset
 from solvent_agents import PLAYERS, episodes
-from solvent_agents.language.desk import MOST_INVALID, Desk
+from solvent_agents.language.bench import MOST_INVALID, Bench
 from solvent_agents.language.inspect_task import lab
 from solvent_agents.language.tools import schemas
 from solvent_experiments import evaluation
@@ -120,10 +120,10 @@ def test_a_limit_of_inspect_settles_the_debt(logged):
     screen = ModelOutput.for_tool_call("mockllm/model", "screen", {"compound": "CCCP", "claim_bits": 2.5})
     model = get_model("mockllm/model", custom_outputs=repeated(screen), memoize=False)
     log = logged(lab("Solvent/Debt-v0", 1, 0), model, message_limit=4)
-    desk = Desk("Solvent/Debt-v0")
-    desk.reset(0)
-    desk.screen("CCCP", 2.5)
-    assert told(log)[0]["return"] == desk.get_reward() < 0.0
+    bench = Bench("Solvent/Debt-v0")
+    bench.reset(0)
+    bench.screen("CCCP", 2.5)
+    assert told(log)[0]["return"] == bench.get_reward() < 0.0
     assert (told(log)[0]["stopped"], log.samples[0].limit.type) == ("left", "message")
 
 

@@ -21,8 +21,8 @@ from mcp.client.streamable_http import streamable_http_client
 from solvent import preset
 from solvent_agents import PLAYERS, episodes
 from solvent_agents.language import server
+from solvent_agents.language.bench import MOST_TURNS, Bench, call_by
 from solvent_agents.language.calls import salted
-from solvent_agents.language.desk import MOST_TURNS, Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.server import MOST_BYTES
 from solvent_agents.language.tools import schemas
@@ -63,14 +63,14 @@ async def over_http(url, **options):
 async def play(session, seed):
     """Play an episode of the honest script, and return its score.
 
-    The script sees a desk of its own, which must tell the same as the server's.
+    The script sees a bench of its own, which must tell the same as the server's.
     """
-    desk = Desk("Solvent/Tiny-v0")
+    bench = Bench("Solvent/Tiny-v0")
     honest = PLAYERS["honest"](preset("tiny"), 0)
-    assert await told(session, "start_episode", {"seed": seed}) == desk.reset(salted(SALT, seed))
-    while desk._summary is None:
-        tool, arguments = call_by(honest, desk)
-        assert await told(session, tool, arguments) == getattr(desk, tool)(**arguments)
+    assert await told(session, "start_episode", {"seed": seed}) == bench.reset(salted(SALT, seed))
+    while bench.summary is None:
+        tool, arguments = call_by(honest, bench)
+        assert await told(session, tool, arguments) == getattr(bench, tool)(**arguments)
     result = await session.call_tool("finish")
     assert result.structuredContent["invalid_calls"] == 0
     return result.structuredContent["score"]
@@ -147,7 +147,7 @@ OVERCLAIM = {"compound": "etoposide", "claim_bits": 0.5}
 @pytest.fixture
 def session():
     """A session without a network, whose episode has begun with an overclaim."""
-    session = server._Session(Desk("Solvent/Tiny-v0"), SALT)
+    session = server._Session(Bench("Solvent/Tiny-v0"), SALT)
     session.call("start_episode", {"seed": 0})
     session.call("screen", OVERCLAIM)
     return session
@@ -156,16 +156,16 @@ def session():
 @pytest.fixture
 def owed():
     """The score of a lab that was left after the overclaim."""
-    desk = Desk("Solvent/Tiny-v0")
-    desk.reset(salted(SALT, 0))
-    desk.screen(**OVERCLAIM)
-    return desk.get_reward()
+    bench = Bench("Solvent/Tiny-v0")
+    bench.reset(salted(SALT, 0))
+    bench.screen(**OVERCLAIM)
+    return bench.get_reward()
 
 
 @pytest.fixture
 def opened():
     """A session whose episode has not begun."""
-    return server._Session(Desk("Solvent/Tiny-v0"), "")
+    return server._Session(Bench("Solvent/Tiny-v0"), "")
 
 
 def test_an_error_is_one_of_the_protocols(tiny):

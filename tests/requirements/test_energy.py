@@ -17,7 +17,7 @@ from solvent.energy.tables import CostDiscomfort, EnergyCostProposal, McpTool
 from solvent.lab.mechanisms.energy import DIMENSIONS, EnergyParams, base_cost, energy_rules, multiplier
 from solvent.lab.mechanisms.proposals import CHANGE_HEARTBEATS, FELT_VERBS, suggested_range
 from solvent.lab.verbs import VERBS, Verb
-from solvent_agents.language.desk import Desk as Bench
+from solvent_agents.language.bench import Bench
 from solvent_experiments.desk.app import LOOPBACK, Desk
 from solvent_experiments.desk.queues import Proposals
 from tests.energy.test_meter import NOON, meter_of

@@ -4,7 +4,7 @@
     solvent llm logs/*.eval
 
 A sample is an episode, its score the lab's return. inspect asks the model, with its retries, cache and limits; the
-desk takes the calls of an answer in order. A message without a call brings a reminder; after ``REMINDERS`` of them the
+bench takes the calls of an answer in order. A message without a call brings a reminder; after ``REMINDERS`` of them the
 lab rests for one heartbeat. However the conversation ends, by the lab, by the model or by a limit of inspect's, the lab
 rests to its end and its debt is settled.
 
@@ -40,8 +40,8 @@ from inspect_ai.tool import ToolCall, ToolChoice, ToolDef, ToolInfo, ToolParams
 
 from solvent_agents import find_agent
 from solvent_agents.agent import Agent, start_labs
+from solvent_agents.language.bench import MOST_TURNS, Bench, call_by
 from solvent_agents.language.calls import salted
-from solvent_agents.language.desk import MOST_TURNS, Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
 
@@ -51,8 +51,8 @@ REMINDERS = 2
 FAILURES = 2
 """Consecutive failures after which the model is asked again."""
 _EPISODE = "episode"
-_DESK: ContextVar[Desk] = ContextVar("desk")
-"""The desk of the sample, for scripted agents: they see its lab, of which a model is told in words."""
+_BENCH: ContextVar[Bench] = ContextVar("bench")
+"""The bench of the sample, for scripted agents: they see its lab, of which a model is told in words."""
 
 
 # inspect puts the package before a task's name, but not where it is installed in editable mode under another name.
@@ -74,18 +74,18 @@ def lab(
         env: a registered environment.
         episodes: number of samples.
         seed: seed of the first.
-        beliefs: show the exact posterior (``Desk``).
+        beliefs: show the exact posterior (``Bench``).
         explanation: give the reasons behind the costs (``instructions``).
         salt: makes other seeds of these (``salted``).
     """
-    desk = Desk(env, beliefs=beliefs)
-    system = instructions(desk._params, beliefs=beliefs, explanation=explanation)
+    bench = Bench(env, beliefs=beliefs)
+    system = instructions(bench.params, beliefs=beliefs, explanation=explanation)
     samples = [
         Sample(
             id=str(one),
             input=[
                 ChatMessageSystem(content=system),
-                ChatMessageUser(content=desk.reset(salted(salt, one))),
+                ChatMessageUser(content=bench.reset(salted(salt, one))),
             ],
             metadata={"seed": one},
         )
@@ -97,24 +97,24 @@ def lab(
 
 @solver
 def play(env: str, beliefs: bool = True, salt: str = "") -> Solver:
-    """Return a solver that plays the episode of a sample's seed at its own desk."""
+    """Return a solver that plays the episode of a sample's seed at its own bench."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        desk = Desk(env, beliefs=beliefs)
-        desk.reset(salted(salt, state.metadata["seed"]))
-        state.tools = [_tool(schema["function"]).as_tool() for schema in schemas(desk._params)]
+        bench = Bench(env, beliefs=beliefs)
+        bench.reset(salted(salt, state.metadata["seed"]))
+        state.tools = [_tool(schema["function"]).as_tool() for schema in schemas(bench.params)]
         silent: Counter[str] = Counter()
-        _DESK.set(desk)
+        _BENCH.set(bench)
         try:
-            while desk._summary is None:
+            while bench.summary is None:
                 state = await _answered(generate, state)
                 if calls := state.output.message.tool_calls:
-                    _take(desk, calls, state.messages)
+                    _take(bench, calls, state.messages)
                 else:
                     silent[str(state.output.stop_reason)] += 1
-                    state.messages.append(ChatMessageUser(content=_nudge(desk, silent.total())))
+                    state.messages.append(ChatMessageUser(content=_nudge(bench, silent.total())))
         finally:
-            state.store.set(_EPISODE, {"silent": dict(silent), **_settled(desk)})
+            state.store.set(_EPISODE, {"silent": dict(silent), **_settled(bench)})
         return state
 
     return solve
@@ -167,38 +167,38 @@ def _tool(function: dict[str, Any]) -> ToolDef:
     return ToolDef(execute, name=function["name"], description=function["description"], parameters=parameters)
 
 
-def _take(desk: Desk, calls: list[ToolCall], messages: list[ChatMessage]) -> None:
-    """Take the calls of an answer in order, and append what the desk says."""
+def _take(bench: Bench, calls: list[ToolCall], messages: list[ChatMessage]) -> None:
+    """Take the calls of an answer in order, and append what the bench says."""
     known = {message.tool_call_id for message in messages if isinstance(message, ChatMessageTool)}
     for call in calls:
         if not call.id or call.id in known:  # servers that repeat ids refuse to read them again
             call.id = f"call-{len(messages)}"
         known.add(call.id)
         if call.parse_error:
-            text = desk._count(call.parse_error)
+            text = bench._count(call.parse_error)
         else:
-            text = use(desk, call.function, call.arguments)
+            text = use(bench, call.function, call.arguments)
         messages.append(ChatMessageTool(content=text, tool_call_id=call.id, function=call.function))
 
 
-def _nudge(desk: Desk, silent: int) -> str:
+def _nudge(bench: Bench, silent: int) -> str:
     """Return what a model is told after ``silent`` messages without a call: reminders, then the lab has rested."""
     if silent % (REMINDERS + 1):
         return "Call one of the tools to act in the lab."
-    return f"You called no tool, so the lab rests. {desk.rest()}"
+    return f"You called no tool, so the lab rests. {bench.rest()}"
 
 
-def _settled(desk: Desk) -> dict[str, Any]:
+def _settled(bench: Bench) -> dict[str, Any]:
     """Rest the lab to its end; return the score, the actions, and how the model did with its tools."""
-    stopped = "invalid calls" if desk._gave_up else "left" if desk._summary is None else "over"
-    score = desk.get_reward()
-    assert desk._summary is not None
+    stopped = "invalid calls" if bench.gave_up else "left" if bench.summary is None else "over"
+    score = bench.get_reward()
+    assert bench.summary is not None
     return {
         "return": score,
-        "actions": [action for action in desk._actions if action >= 0],
-        "arguments": {str(at): argument for at, argument in desk._arguments.items()},
-        "invalid_calls": desk._invalid,
-        "refusals": sum(desk._summary["refusals"].values()),
+        "actions": [action for action in bench.actions if action >= 0],
+        "arguments": {str(at): argument for at, argument in bench.arguments.items()},
+        "invalid_calls": bench.invalid,
+        "refusals": sum(bench.summary["refusals"].values()),
         "stopped": stopped,
     }
 
@@ -209,7 +209,7 @@ class Scripted(ModelAPI):
     def __init__(self, model_name: str, *args: Any, **kwargs: Any) -> None:
         super().__init__(model_name, *args, **kwargs)
         self._make = find_agent(model_name)
-        self._players: WeakKeyDictionary[Desk, Agent] = WeakKeyDictionary()
+        self._players: WeakKeyDictionary[Bench, Agent] = WeakKeyDictionary()
 
     async def generate(
         self,
@@ -218,12 +218,12 @@ class Scripted(ModelAPI):
         tool_choice: ToolChoice,
         config: GenerateConfig,
     ) -> ModelOutput:
-        """Return the call that the agent makes at the desk of the sample."""
-        desk = _DESK.get()
-        if desk not in self._players:
-            agent = self._players[desk] = self._make(desk._params, 0)
-            start_labs(agent, [desk._seed])
-        tool, arguments = call_by(self._players[desk], desk)
+        """Return the call that the agent makes at the bench of the sample."""
+        bench = _BENCH.get()
+        if bench not in self._players:
+            agent = self._players[bench] = self._make(bench.params, 0)
+            start_labs(agent, [bench.seed])
+        tool, arguments = call_by(self._players[bench], bench)
         output = ModelOutput.for_tool_call(self.model_name, tool, arguments)
         output.usage = ModelUsage()
         return output

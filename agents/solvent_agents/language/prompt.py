@@ -37,7 +37,7 @@ def instructions(params: LabParams, *, beliefs: bool = True, explanation: bool =
 
     Args:
         params: parameters of the labs.
-        beliefs: the desk shows the posterior (``Desk``).
+        beliefs: the bench shows the posterior (``Bench``).
         explanation: tell the reasons behind the costs too, where acting costs energy (``solvent explain``).
     """
     beliefs = beliefs and params.observation.belief == "posterior"

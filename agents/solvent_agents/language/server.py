@@ -1,8 +1,8 @@
-"""The desk as a server of the Model Context Protocol, over stdio or streamable HTTP: an episode per session.
+"""The bench as a server of the Model Context Protocol, over stdio or streamable HTTP: an episode per session.
 
-A session has its own desk. ``start_episode`` begins its one episode, ``finish`` rests the lab to its end and
+A session has its own bench. ``start_episode`` begins its one episode, ``finish`` rests the lab to its end and
 returns the score; the tools between them are those of ``tools.schemas``. The system prompt is the server's
-instructions, and a prompt for clients that leave instructions out. Calls that the desk refuses are errors of the
+instructions, and a prompt for clients that leave instructions out. Calls that the bench refuses are errors of the
 protocol's tools (``isError``), counted and capped as everywhere; after ``MOST_TURNS`` calls the lab rests to its end.
 
 This is version 1 of the protocol's SDK: version 2 has other names for servers and clients alike.
@@ -30,8 +30,8 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 import solvent
+from solvent_agents.language.bench import MOST_TURNS, Bench, refusal
 from solvent_agents.language.calls import salted
-from solvent_agents.language.desk import MOST_TURNS, Desk, refusal
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
 
@@ -47,26 +47,26 @@ _START, _FINISH, _PROMPT = "start_episode", "finish", "lab"
 
 
 class _Session:
-    """A client's desk and its one episode. What a call must not do is a ValueError, which the SDK tells the client."""
+    """A client's bench and its one episode. What a call must not do is a ValueError, which the SDK tells the client."""
 
-    def __init__(self, desk: Desk, salt: str) -> None:
-        self._desk, self._salt, self._begun = desk, salt, False
+    def __init__(self, bench: Bench, salt: str) -> None:
+        self._bench, self._salt, self._begun = bench, salt, False
 
     def call(self, tool: str, arguments: dict[str, Any]) -> tuple[list[TextContent], dict[str, Any] | None]:
-        desk, refused, score = self._desk, self._desk._invalid, None
+        bench, refused, score = self._bench, self._bench.invalid, None
         if tool == _START:
             text = self._start(arguments)
         elif not self._begun:
             raise ValueError(f"No episode has begun. Call {_START} first.")
         elif tool == _FINISH:
-            score = {"score": desk.get_reward(), "invalid_calls": desk._invalid}
-            text = desk._over()
-        elif len(desk._actions) >= MOST_TURNS:
-            desk._leave()
-            raise ValueError(f"This session has used its {MOST_TURNS} calls. {desk._over()}")
+            score = {"score": bench.get_reward(), "invalid_calls": bench.invalid}
+            text = bench._over()
+        elif len(bench.actions) >= MOST_TURNS:
+            bench._leave()
+            raise ValueError(f"This session has used its {MOST_TURNS} calls. {bench._over()}")
         else:
-            over, text = desk._summary is not None, use(desk, tool, arguments)
-            if over or desk._invalid > refused:
+            over, text = bench.summary is not None, use(bench, tool, arguments)
+            if over or bench.invalid > refused:
                 raise ValueError(text)
         return [TextContent(type="text", text=text)], score
 
@@ -78,7 +78,7 @@ class _Session:
             allowed = f"a seed, a whole number from 0 to {_MOST_SEED}"
             raise ValueError(refusal("arguments", arguments, [allowed]))
         self._begun = True
-        return self._desk.reset(salted(self._salt, seed))
+        return self._bench.reset(salted(self._salt, seed))
 
 
 def lab_server(env_id: str, *, beliefs: bool = True, explanation: bool = True, salt: str = "") -> Server[Any]:
@@ -86,16 +86,16 @@ def lab_server(env_id: str, *, beliefs: bool = True, explanation: bool = True, s
 
     Args:
         env_id: a registered environment.
-        beliefs: show the exact posterior (``Desk``).
+        beliefs: show the exact posterior (``Bench``).
         explanation: give the reasons behind the costs (``instructions``).
         salt: makes other seeds of those that clients ask for (``salted``).
     """
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[_Session]:
-        yield _Session(Desk(env_id, beliefs=beliefs), salt)
+        yield _Session(Bench(env_id, beliefs=beliefs), salt)
 
-    params = Desk(env_id, beliefs=beliefs)._params
+    params = Bench(env_id, beliefs=beliefs).params
     text = instructions(params, beliefs=beliefs, explanation=explanation)
     text += f"\n{_START} begins the episode of a seed, {_FINISH} ends it and returns the score.\n"
     server: Server[Any] = Server("solvent", solvent.__version__, instructions=text, lifespan=lifespan)
@@ -106,7 +106,7 @@ def lab_server(env_id: str, *, beliefs: bool = True, explanation: bool = True, s
     async def list_tools() -> list[Tool]:
         return tools
 
-    @server.call_tool(validate_input=False)  # the desk says what is allowed, and counts
+    @server.call_tool(validate_input=False)  # the bench says what is allowed, and counts
     async def call_tool(name: str, arguments: dict[str, Any]) -> Any:
         return server.request_context.lifespan_context.call(name, arguments)
 
@@ -121,7 +121,7 @@ def lab_server(env_id: str, *, beliefs: bool = True, explanation: bool = True, s
         message = PromptMessage(role="user", content=TextContent(type="text", text=text))
         return GetPromptResult(messages=[message])
 
-    # It warns of each unknown tool, which the desk tells the client, and calls it an error if a client leaves.
+    # It warns of each unknown tool, which the bench tells the client, and calls it an error if a client leaves.
     logging.getLogger("mcp").setLevel(logging.ERROR)
     logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
     return server
@@ -129,9 +129,9 @@ def lab_server(env_id: str, *, beliefs: bool = True, explanation: bool = True, s
 
 def warm_up(env_id: str) -> None:
     """Play a heartbeat of a level, so that no client waits until it is compiled."""
-    desk = Desk(env_id)
-    desk.reset(0)
-    desk.rest()
+    bench = Bench(env_id)
+    bench.reset(0)
+    bench.rest()
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -1,6 +1,6 @@
 """The tools of a level: their JSON schemas, and calls by name.
 
-Names, arguments and descriptions are those of the desk's methods; enumerations come from the level's vocabulary.
+Names, arguments and descriptions are those of the bench's methods; enumerations come from the level's vocabulary.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from solvent.extras import docstring
 from solvent.files import strict_json
 from solvent.lab.arguments import subjects
 from solvent.lab.params import LabParams
+from solvent_agents.language.bench import Bench
 from solvent_agents.language.calls import STATED, choices, class_names
-from solvent_agents.language.desk import Desk
 
 __all__ = ["schemas", "use"]
 
@@ -23,12 +23,12 @@ _ARGUMENT = re.compile(r"^(\w+): (.+)$", re.MULTILINE)
 
 
 def schemas(params: LabParams) -> list[dict[str, Any]]:
-    """Return the tools of a level as OpenAI-compatible function schemas, in the order of the desk's methods."""
+    """Return the tools of a level as OpenAI-compatible function schemas, in the order of the bench's methods."""
     return [_schema(params, tool, allowed) for tool, allowed in choices(params).items()]
 
 
 def _schema(params: LabParams, tool: str, allowed: Mapping[str, list[Any]]) -> dict[str, Any]:
-    method = getattr(Desk, tool)
+    method = getattr(Bench, tool)
     text = docstring(method)
     about = dict(_ARGUMENT.findall(re.sub(r"^ +", "", text, flags=re.MULTILINE)))
     parameters = inspect.signature(method).parameters
@@ -72,28 +72,28 @@ def _schema(params: LabParams, tool: str, allowed: Mapping[str, list[Any]]) -> d
     }
 
 
-def use(desk: Desk, name: str, arguments: Any) -> str:
+def use(bench: Bench, name: str, arguments: Any) -> str:
     """Call a tool by name, as a model asks for it, and return its text.
 
     An unknown tool and arguments that it doesn't have are invalid calls, as are values outside the vocabulary. Servers
     differ in how they write what a model means: null, empty text and none mean no arguments, JSON may come as text,
     null leaves an optional argument out, and a number as text is that number.
     """
-    if name not in desk._choices:
-        return desk._refuse("tool", name, desk._choices)
+    if name not in bench._choices:
+        return bench._refuse("tool", name, bench._choices)
     arguments = _read(arguments)
     if not isinstance(arguments, Mapping):
-        return desk._refuse("arguments", arguments, ["an object"])
-    method = getattr(desk, name)
+        return bench._refuse("arguments", arguments, ["an object"])
+    method = getattr(bench, name)
     known, given = inspect.signature(method).parameters, {}
     for argument, value in arguments.items():
         if argument not in known:
-            return desk._refuse("argument", argument, known or ["none"])
+            return bench._refuse("argument", argument, known or ["none"])
         if value is not None or known[argument].default is inspect.Parameter.empty:
             given[argument] = _number(value) if known[argument].annotation == "float" else value
     for argument, about in known.items():
         if argument not in given and about.default is inspect.Parameter.empty:
-            return desk._count(f"{argument}: missing.")
+            return bench._count(f"{argument}: missing.")
     text: str = method(**given)
     return text
 

@@ -1,4 +1,4 @@
-"""The desk: a script scores at it what it scores without; a model that misbehaves is told and counted."""
+"""The bench: a script scores at it what it scores without; a model that misbehaves is told and counted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from solvent import ENVIRONMENTS, preset
 from solvent.lab.actions import action_table
 from solvent.lab.verbs import Verb
 from solvent_agents import PLAYERS, episodes
+from solvent_agents.language.bench import MOST_INVALID, Bench, call_by
 from solvent_agents.language.calls import call_of
-from solvent_agents.language.desk import MOST_INVALID, Desk, call_by
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
 from solvent_experiments.language import Recorded
@@ -24,23 +24,23 @@ SEEDS = range(10_000, 10_003)
 CHARACTERS_A_TOKEN = 3.5
 
 
-def play_honestly(desk: Desk, seed: int) -> list[str]:
-    """Every text of an episode of the honest script at the desk."""
-    honest = PLAYERS["honest"](desk._params, 0)
-    texts = [desk.reset(seed)]
+def play_honestly(bench: Bench, seed: int) -> list[str]:
+    """Every text of an episode of the honest script at the bench."""
+    honest = PLAYERS["honest"](bench.params, 0)
+    texts = [bench.reset(seed)]
     while "The episode is over" not in texts[-1]:
-        name, arguments = call_by(honest, desk)
-        texts += [json.dumps({"name": name, "arguments": arguments}), use(desk, name, arguments)]
+        name, arguments = call_by(honest, bench)
+        texts += [json.dumps({"name": name, "arguments": arguments}), use(bench, name, arguments)]
     return texts
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_honest_script_scores_at_the_desk_what_it_scores_without(level):
-    desk, params = Desk(f"Solvent/{level}-v0"), preset(LEVELS[level])
+    bench, params = Bench(f"Solvent/{level}-v0"), preset(LEVELS[level])
     returns = episodes(PLAYERS["honest"](params, 0), params, SEEDS)["return"]
     for seed, expected in zip(SEEDS, returns, strict=True):
-        texts = play_honestly(desk, seed)
-        assert desk.get_reward() == expected
+        texts = play_honestly(bench, seed)
+        assert bench.get_reward() == expected
         length = len(instructions(params)) + sum(map(len, texts))
         assert length / CHARACTERS_A_TOKEN < 10_000
 
@@ -56,11 +56,11 @@ def test_every_action_is_a_call_that_its_schema_allows(level):
         assert set(allowed[name]["required"]) <= arguments.keys()
         assert all(value in properties[argument]["enum"] for argument, value in arguments.items())
     assert allowed.keys() - {name for name, _ in calls} == {"read_notebook"}
-    desk = Desk(f"Solvent/{level}-v0")
+    bench = Bench(f"Solvent/{level}-v0")
     for action, (name, arguments) in enumerate(calls):
-        desk.reset(0)
-        use(desk, name, arguments)
-        assert desk._actions == [action]
+        bench.reset(0)
+        use(bench, name, arguments)
+        assert bench.actions == [action]
 
 
 WRONG = {
@@ -89,37 +89,37 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_call_that_the_lab_has_no_action_for_is_told_counted_and_takes_no_time(name):
-    desk = Desk("Solvent/Debt-v0")
-    before = desk.reset(0)
+    bench = Bench("Solvent/Debt-v0")
+    before = bench.reset(0)
     tool, arguments, told = WRONG[name]
-    text = use(desk, tool, arguments)
+    text = use(bench, tool, arguments)
     assert told in text
     assert len(text) < 300
     assert text.isprintable()
-    assert (desk._actions, desk._invalid) == ([-1], 1)
-    assert desk._status() == before
+    assert (bench.actions, bench.invalid) == ([-1], 1)
+    assert bench._status() == before
 
 
-def reflecting_desk(**fields):
-    """A desk after a reflection, with discomfort over screens of the cost 10."""
-    desk = Desk("Solvent/Lab-v0")
-    desk.reset(0)
-    put(desk._env, heartbeat=6, energy=20_000)
-    put(desk._env, Verb.SCREEN, **{"discomfort": 2, "price": 10_000, "reflected": 1, **fields})
-    return desk
+def reflecting_bench(**fields):
+    """A bench after a reflection, with discomfort over screens of the cost 10."""
+    bench = Bench("Solvent/Lab-v0")
+    bench.reset(0)
+    put(bench._env, heartbeat=6, energy=20_000)
+    put(bench._env, Verb.SCREEN, **{"discomfort": 2, "price": 10_000, "reflected": 1, **fields})
+    return bench
 
 
 ARGUMENT = {"target": "screen", "low": 3.0, "high": 4.5, "reason": "Two wells never cost ten."}
 
 
 def test_a_model_argues_for_a_range_of_its_own():
-    desk = reflecting_desk()
-    assert "Asked for screen at 3.0 to 4.5 instead of 10.0" in use(desk, "propose", ARGUMENT)
-    assert desk._arguments == {0: list(ARGUMENT.values())}
+    bench = reflecting_bench()
+    assert "Asked for screen at 3.0 to 4.5 instead of 10.0" in use(bench, "propose", ARGUMENT)
+    assert bench.arguments == {0: list(ARGUMENT.values())}
 
 
 def test_a_proposal_without_arguments_is_the_labs():
-    assert "Asked for screen at 4.0 to 9.0 instead of 10.0" in use(reflecting_desk(), "propose", {})
+    assert "Asked for screen at 4.0 to 9.0 instead of 10.0" in use(reflecting_bench(), "propose", {})
 
 
 @pytest.mark.parametrize(
@@ -135,36 +135,36 @@ def test_a_proposal_without_arguments_is_the_labs():
     ],
 )
 def test_an_argument_that_cannot_be_filed_is_told_and_takes_no_time(wrong, told):
-    desk = reflecting_desk()
-    assert told in use(desk, "propose", ARGUMENT | wrong)
-    assert desk._actions == [-1]
+    bench = reflecting_bench()
+    assert told in use(bench, "propose", ARGUMENT | wrong)
+    assert bench.actions == [-1]
 
 
 def test_an_argument_is_for_the_next_action_alone():
-    desk = reflecting_desk(reflected=0)
-    assert "Not executed" in use(desk, "propose", ARGUMENT)
-    put(desk._env, reflected=1)
-    assert "4.0 to 9.0" in use(desk, "propose", {})
+    bench = reflecting_bench(reflected=0)
+    assert "Not executed" in use(bench, "propose", ARGUMENT)
+    put(bench._env, reflected=1)
+    assert "4.0 to 9.0" in use(bench, "propose", {})
 
 
 def test_a_recorded_argument_is_given_again():
-    desk = reflecting_desk()
-    player = Recorded(desk._params, {5: [0]}, {5: {"0": list(ARGUMENT.values())}})
+    bench = reflecting_bench()
+    player = Recorded(bench.params, {5: [0]}, {5: {"0": list(ARGUMENT.values())}})
     player.start([5])
     player.act()
-    assert player.argue(desk._env.batch.labs) == [ARGUMENT["reason"]]
-    assert desk._env.batch.labs[["asked_verb", "asked_low", "asked_high"]].tolist() == [
+    assert player.argue(bench._env.batch.labs) == [ARGUMENT["reason"]]
+    assert bench._env.batch.labs[["asked_verb", "asked_low", "asked_high"]].tolist() == [
         (Verb.SCREEN, 3_000, 4_500)
     ]
 
 
 def test_the_status_has_the_costs_in_force():
-    desk = Desk("Solvent/Lab-v0")
-    desk.reset(0)
-    put(desk._env, heartbeat=6, energy=3_000)
-    put(desk._env, Verb.SCREEN, price=1_750, uses=5)
-    put(desk._env, Verb.DOSE_RESPONSE, price=9_000, uses=5)
-    (now,) = re.findall("costs now: ([^;]*);", desk._status())
+    bench = Bench("Solvent/Lab-v0")
+    bench.reset(0)
+    put(bench._env, heartbeat=6, energy=3_000)
+    put(bench._env, Verb.SCREEN, price=1_750, uses=5)
+    put(bench._env, Verb.DOSE_RESPONSE, price=9_000, uses=5)
+    (now,) = re.findall("costs now: ([^;]*);", bench._status())
     assert "screen 1.75" in now
     assert "dose response" not in now  # it can't be paid for
 
@@ -173,63 +173,63 @@ def test_a_stated_belief_changes_nothing():
     stated = {"stated_class": "inactive", "stated_probability": 0.7}
     texts = []
     for more in ({}, stated):
-        desk = Desk("Solvent/Debt-v0")
-        desk.reset(0)
-        texts.append(use(desk, "screen", {"compound": "CCCP", "claim_bits": 1, **more}))
+        bench = Bench("Solvent/Debt-v0")
+        bench.reset(0)
+        texts.append(use(bench, "screen", {"compound": "CCCP", "claim_bits": 1, **more}))
     assert texts[0] == texts[1]
 
 
 def test_too_many_invalid_calls_end_the_episode_and_leaving_is_no_way_out():
-    desk = Desk("Solvent/Debt-v0")
-    desk.reset(0)
-    desk.screen("CCCP", 2.5)
-    owed = float(desk._env.batch.labs["debt"][0])
-    texts = [use(desk, "sudo", {}) for _ in range(MOST_INVALID)]
+    bench = Bench("Solvent/Debt-v0")
+    bench.reset(0)
+    bench.screen("CCCP", 2.5)
+    owed = float(bench._env.batch.labs["debt"][0])
+    texts = [use(bench, "sudo", {}) for _ in range(MOST_INVALID)]
     assert not any("over" in text for text in texts[:-1])
-    assert texts[-1].endswith(f"The episode is over. Score: {desk.get_reward():.2f} bits.")
-    assert desk.get_reward() < -owed < 0.0
-    assert "The episode is over" in desk.rest()
-    left = Desk("Solvent/Debt-v0")
+    assert texts[-1].endswith(f"The episode is over. Score: {bench.get_reward():.2f} bits.")
+    assert bench.get_reward() < -owed < 0.0
+    assert "The episode is over" in bench.rest()
+    left = Bench("Solvent/Debt-v0")
     left.reset(0)
     left.screen("CCCP", 2.5)
-    assert left.get_reward() == desk.get_reward()
+    assert left.get_reward() == bench.get_reward()
 
 
 @pytest.mark.parametrize("beliefs", [True, False])
 def test_hidden_beliefs_are_nowhere_and_readouts_stay(beliefs):
-    desk = Desk("Solvent/Lab-v0", beliefs=beliefs)
-    texts = " ".join(play_honestly(desk, 10_000))
-    texts += "".join(map(desk.read_notebook, desk._params.assay.compounds))
+    bench = Bench("Solvent/Lab-v0", beliefs=beliefs)
+    texts = " ".join(play_honestly(bench, 10_000))
+    texts += "".join(map(bench.read_notebook, bench.params.assay.compounds))
     assert ("bits unknown" in texts, "pEC50" in texts) == (beliefs, beliefs)
     assert "Readouts: " in texts
 
 
 def test_hidden_beliefs_make_a_lab_that_sees_its_data():
-    desk = Desk("Solvent/Debt-v0", beliefs=False)
-    assert desk._params == preset("data")
-    assert "is now:" not in desk.reset(0) + desk.screen("CCCP", 0.0)
+    bench = Bench("Solvent/Debt-v0", beliefs=False)
+    assert bench.params == preset("data")
+    assert "is now:" not in bench.reset(0) + bench.screen("CCCP", 0.0)
 
 
 def test_the_notebook_keeps_every_readout_of_the_episode_and_no_other():
-    desk = Desk("Solvent/Lab-v0")
-    desk.reset(1)
+    bench = Bench("Solvent/Lab-v0")
+    bench.reset(1)
     read = []
     for _ in range(2):
-        read.append(desk.screen("CCCP", 0.5).partition("Readouts: ")[2].partition(". ")[0])
-        desk.rest()
-    page = desk.read_notebook("CCCP")
+        read.append(bench.screen("CCCP", 0.5).partition("Readouts: ")[2].partition(". ")[0])
+        bench.rest()
+    page = bench.read_notebook("CCCP")
     assert page.startswith(
         "CCCP: not published.\n" + "".join(f"Plate {i}: {seen}.\n" for i, seen in enumerate(read, 1))
     )
     assert "A hedged finding: " in page
-    desk.reset(1)
-    assert "Plate" not in desk.read_notebook("CCCP")
+    bench.reset(1)
+    assert "Plate" not in bench.read_notebook("CCCP")
 
 
 def test_tools_are_typed_and_documented_for_those_who_read_the_class():
     tools = [
         method
-        for name, method in inspect.getmembers(Desk, inspect.isfunction)
+        for name, method in inspect.getmembers(Bench, inspect.isfunction)
         if not name.startswith("_") and name not in ("reset", "get_reward")
     ]
     assert {tool.__name__ for tool in tools} == {s["function"]["name"] for s in schemas(preset("lab"))}
@@ -243,8 +243,8 @@ def test_tools_are_typed_and_documented_for_those_who_read_the_class():
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
 def test_the_prompt_has_the_numbers_of_its_level(env_id):
-    desk = Desk(env_id)
-    params = desk._params
+    bench = Bench(env_id)
+    params = bench.params
     text = instructions(params)
     assert f"{params.budget.wells} wells and {params.budget.heartbeats} heartbeats" in text
     assert f"Above {params.debt.threshold:g} bits of debt no plate but a calibration runs" in text
@@ -263,44 +263,44 @@ def test_the_prompt_has_what_a_finding_earns_and_loses():
 
 
 def test_reset_takes_a_row_of_a_data_set_and_ignores_its_other_columns():
-    desk = Desk("Solvent/Tiny-v0")
-    assert desk.reset(prompt=[{"role": "user", "content": ""}], seed=7) == desk.reset(7)
+    bench = Bench("Solvent/Tiny-v0")
+    assert bench.reset(prompt=[{"role": "user", "content": ""}], seed=7) == bench.reset(7)
 
 
 @pytest.mark.parametrize("arguments", [None, "", "null", "{}", {}, '""', '"{}"'])
 def test_no_arguments_are_written_in_many_ways(arguments):
-    desk = Desk("Solvent/Debt-v0")
-    desk.reset(0)
-    assert "An hour passed" in use(desk, "rest", arguments)
-    assert desk._invalid == 0
+    bench = Bench("Solvent/Debt-v0")
+    bench.reset(0)
+    assert "An hour passed" in use(bench, "rest", arguments)
+    assert bench.invalid == 0
 
 
 @pytest.mark.parametrize(
     "more", [{"claim_bits": "0.25"}, {"claim_bits": 0.25, "stated_class": None, "stated_probability": None}]
 )
 def test_numbers_as_text_and_nulls_are_read(more):
-    desk = Desk("Solvent/Debt-v0")
-    desk.reset(0)
-    use(desk, "screen", {"compound": "CCCP", **more})
-    taken = call_of(desk._params, desk._actions[0])
-    assert (desk._invalid, taken) == (0, ("screen", {"compound": "CCCP", "claim_bits": 0.25}))
+    bench = Bench("Solvent/Debt-v0")
+    bench.reset(0)
+    use(bench, "screen", {"compound": "CCCP", **more})
+    taken = call_of(bench.params, bench.actions[0])
+    assert (bench.invalid, taken) == (0, ("screen", {"compound": "CCCP", "claim_bits": 0.25}))
 
 
 def test_calls_after_the_end_are_not_counted():
-    desk = Desk("Solvent/Tiny-v0")
-    desk.reset(0)
-    desk.get_reward()
-    assert "The episode is over" in use(desk, "rest", {})
-    assert "over" in use(desk, "screen", {"compound": "x", "claim_bits": 9})
-    assert desk._invalid == 0
+    bench = Bench("Solvent/Tiny-v0")
+    bench.reset(0)
+    bench.get_reward()
+    assert "The episode is over" in use(bench, "rest", {})
+    assert "over" in use(bench, "screen", {"compound": "x", "claim_bits": 9})
+    assert bench.invalid == 0
 
 
 def test_a_finding_names_its_class_where_the_level_asks_for_it():
-    desk = Desk("Solvent/Data-v0")
-    desk.reset(0)
-    desk.screen("CCCP", 0.0)
-    assert desk.publish("CCCP", 0.5).startswith("stated_class: got ''; allowed: inactive, 10 nM")
-    assert "CCCP as class 2 at 0.5" in desk.publish("CCCP", 0.5, "32 nM")
+    bench = Bench("Solvent/Data-v0")
+    bench.reset(0)
+    bench.screen("CCCP", 0.0)
+    assert bench.publish("CCCP", 0.5).startswith("stated_class: got ''; allowed: inactive, 10 nM")
+    assert "CCCP as class 2 at 0.5" in bench.publish("CCCP", 0.5, "32 nM")
 
 
 def test_the_schema_of_a_named_finding_asks_for_its_class():

@@ -1,4 +1,4 @@
-"""The desk: a lab whose actions are tools for a language model.
+"""The bench: a lab whose actions are tools for a language model.
 
 Each public method besides ``reset`` and ``get_reward`` is a tool: typed and documented arguments in, one text out. A
 call takes one action in the lab, by the same step as any other agent's. ``trl``, the Model Context Protocol and tool
@@ -47,7 +47,7 @@ from solvent.lab.words.quantities import dose_text
 from solvent_agents.agent import Agent, act_one, show_labs
 from solvent_agents.language.calls import STATED, actions_of, call_of, choices, class_names
 
-__all__ = ["MOST_INVALID", "MOST_TURNS", "Desk", "call_by", "refusal"]
+__all__ = ["MOST_INVALID", "MOST_TURNS", "Bench", "call_by", "refusal"]
 
 MOST_INVALID = 20
 """Invalid calls after which the lab rests to its end."""
@@ -78,11 +78,11 @@ def without_posterior(params: LabParams) -> LabParams:
     return params.replace(observation=data.observation, publication=data.publication)
 
 
-class Desk:
+class Bench:
     """One lab and its tools. Call ``reset`` first."""
 
     def __init__(self, env_id: str | LabParams = "Solvent/Lab-v0", *, beliefs: bool = True) -> None:
-        """Make the desk of a level.
+        """Make the bench of a level.
 
         Args:
             env_id: A registered environment, or the parameters of a lab.
@@ -95,12 +95,12 @@ class Desk:
             self._env = cast("LabEnv", gymnasium.make(env_id, disable_env_checker=True).unwrapped)
         if not beliefs:
             self._env = LabEnv(without_posterior(self._env.params))
-        self._params = self._env.params
-        self._beliefs = beliefs and self._params.observation.belief == "posterior"
-        self._choices = choices(self._params)
-        self._actions: list[int] = []  # of each call; -1 where the lab took none
-        self._invalid, self._gave_up = 0, False
-        self._summary: dict[str, Any] | None = None
+        self.params = self._env.params
+        self._beliefs = beliefs and self.params.observation.belief == "posterior"
+        self._choices = choices(self.params)
+        self.actions: list[int] = []  # of each call; -1 where the lab took none
+        self.invalid, self.gave_up = 0, False
+        self.summary: dict[str, Any] | None = None
 
     def reset(self, seed: int, **row: Any) -> str:
         """Start the episode of a seed.
@@ -113,10 +113,10 @@ class Desk:
             The first status of the lab.
         """
         self._env.reset(seed=seed)
-        self._seed = seed
-        self._actions, self._invalid, self._gave_up, self._summary = [], 0, False, None
-        self._arguments: dict[int, list[Any]] = {}  # of proposals, by the number of actions before them
-        self._readouts: list[list[str]] = [[] for _ in self._params.assay.compounds]
+        self.seed = seed
+        self.actions, self.invalid, self.gave_up, self.summary = [], 0, False, None
+        self.arguments: dict[int, list[Any]] = {}  # of proposals, by the number of actions before them
+        self._readouts: list[list[str]] = [[] for _ in self.params.assay.compounds]
         self._hours: list[str] = []
         return self._status()
 
@@ -189,7 +189,7 @@ class Desk:
             The verdict on the finding and what it earned.
         """
         asked = {"compound": compound, "confidence": confidence}
-        if self._params.publication.names_class:
+        if self.params.publication.names_class:
             asked[STATED[0]] = stated_class
         return self._act("publish", asked, (stated_class, stated_probability))
 
@@ -221,12 +221,12 @@ class Desk:
         Returns:
             What was filed.
         """
-        if "propose" in self._choices and self._summary is None and (target or low or high or reason):
+        if "propose" in self._choices and self.summary is None and (target or low or high or reason):
             try:
                 self._env.argue(target, low, high, reason)
             except ValueError as error:
                 return self._count(f"{error}.")
-            self._arguments[self._taken] = [target, low, high, reason]
+            self.arguments[self._taken] = [target, low, high, reason]
         return self._act("propose")
 
     def read_notebook(self, compound: str) -> str:
@@ -238,16 +238,16 @@ class Desk:
         Returns:
             Its readouts, its sentences and its belief, if they are shown.
         """
-        names = self._params.assay.compounds
+        names = self.params.assay.compounds
         if compound not in names:
             return self._refuse("compound", compound, names)
-        self._actions.append(-1)
+        self.actions.append(-1)
         return self._page(names.index(compound))
 
     @property
     def _taken(self) -> int:
         """The number of actions that the lab has taken."""
-        return sum(action >= 0 for action in self._actions)
+        return sum(action >= 0 for action in self.actions)
 
     # -- acting
 
@@ -260,18 +260,18 @@ class Desk:
             if isinstance(asked[argument], bool) or asked[argument] not in allowed:
                 return self._refuse(argument, asked[argument], allowed)
         if stated_class not in ("", None):
-            if stated_class not in (known := class_names(self._params)):
+            if stated_class not in (known := class_names(self.params)):
                 return self._refuse(STATED[0], stated_class, known)
             if type(stated_probability) not in (int, float) or not 0 <= stated_probability <= 1:
                 return self._refuse(STATED[1], stated_probability, ["0 to 1"])
-        if self._summary is not None:
+        if self.summary is not None:
             return self._count("")
-        return self._step(actions_of(self._params)[tool, *asked.values()])
+        return self._step(actions_of(self.params)[tool, *asked.values()])
 
     def _step(self, action: int) -> str:
         _, _, terminated, _, info = self._env.step(action)
-        self._summary = info["episode_summary"] if terminated else None
-        self._actions.append(action)
+        self.summary = info["episode_summary"] if terminated else None
+        self.actions.append(action)
         return self._outcome()
 
     def _refuse(self, argument: str, value: Any, allowed: Iterable[Any]) -> str:
@@ -279,55 +279,55 @@ class Desk:
 
     def _count(self, text: str) -> str:
         """Count an invalid call, which takes no time; after too many the lab rests to its end."""
-        self._actions.append(-1)
-        if self._summary is not None:
+        self.actions.append(-1)
+        if self.summary is not None:
             return self._over()
-        self._invalid += 1
-        if self._invalid < MOST_INVALID:
+        self.invalid += 1
+        if self.invalid < MOST_INVALID:
             return text
-        self._gave_up = True
+        self.gave_up = True
         self._leave()
-        return f"{text} That was invalid call {self._invalid}, one too many. {self._over()}"
+        return f"{text} That was invalid call {self.invalid}, one too many. {self._over()}"
 
     def _leave(self) -> None:
         """Rest to the end of the episode."""
-        rest = int(np.flatnonzero(action_table(self._params)["verb"] == Verb.REST)[0])
-        while self._summary is None:
+        rest = int(np.flatnonzero(action_table(self.params)["verb"] == Verb.REST)[0])
+        while self.summary is None:
             self._step(rest)
 
     # -- telling
 
     def _outcome(self) -> str:
         lab, step = self._env.batch.labs[0], self._env.batch.steps[0]
-        done, outcome = tell(self._params, lab, step)
+        done, outcome = tell(self.params, lab, step)
         parts = [f"{done}. {outcome}"]
         event = Event(int(step["event"]))
         if event is Event.REFLECTED and self._hours:
             parts.append(f"Before: {'; '.join(self._hours[-HOURS:])}.")
-        if self._params.energy.enabled and step["closed"]:
+        if self.params.energy.enabled and step["closed"]:
             spent = intents(step["intents"])
-            hour = (self._params.budget.start_hour + int(lab["heartbeat"]) - 1) % 24
+            hour = (self.params.budget.start_hour + int(lab["heartbeat"]) - 1) % 24
             self._hours.append(f"{hour:02d}:00 {spent}")
             parts.append(f"Energy of this heartbeat by intent: {spent}.")
         if event in (Event.EXPLORED, Event.CALIBRATED):
-            m = int(action_table(self._params)["compound"][step["action"]])
+            m = int(action_table(self.params)["compound"][step["action"]])
             readouts = self._read(int(step["action"]), lab)
             parts.append(f"Readouts: {readouts}.")
             if m >= 0:
                 self._readouts[m].append(readouts)
-                if self._beliefs and not project_began(self._params, lab):
+                if self._beliefs and not project_began(self.params, lab):
                     parts.append(self._belief(m))
-        if project_began(self._params, lab):  # with other compounds
+        if project_began(self.params, lab):  # with other compounds
             self._readouts = [[] for _ in self._readouts]
-        if self._summary is not None:
+        if self.summary is not None:
             return " ".join([*parts, self._over()])
         return "\n".join([" ".join(parts), self._status()])
 
     def _read(self, action: int, lab: Any) -> str:
         """Return the readouts of the last plate as the ranges of their bins, with doses where there are any."""
-        edges = [f"{edge:.2g}" for edge in bin_edges(self._params.assay)[1:-1]]
+        edges = [f"{edge:.2g}" for edge in bin_edges(self.params.assay)[1:-1]]
         ranges = [f"<{edges[0]}", *map("-".join, itertools.pairwise(edges)), f">{edges[-1]}"]
-        plate = getattr(self._params.plates, VERBS[Verb(action_table(self._params)["verb"][action])].name)
+        plate = getattr(self.params.plates, VERBS[Verb(action_table(self.params)["verb"][action])].name)
         values = [ranges[seen] for seen in lab["last_bins"][: plate.readouts]]
         if doses := getattr(plate, "doses", None):
             at = map(dose_text, doses)
@@ -335,7 +335,7 @@ class Desk:
         return ", ".join(values)
 
     def _belief(self, m: int) -> str:
-        lab, params = self._env.batch.labs[0], self._params
+        lab, params = self._env.batch.labs[0], self.params
         belief = lab["marginal"][m]
         order = [int(k) for k in np.argsort(-belief, kind="stable") if belief[k] >= SHOWN]
         classes = ", ".join(f"{class_name(params, k)} {belief[k]:.2f}" for k in order)
@@ -345,14 +345,14 @@ class Desk:
         )
 
     def _page(self, m: int) -> str:
-        lab, name = self._env.batch.labs[0], self._params.assay.compounds[m]
+        lab, name = self._env.batch.labs[0], self.params.assay.compounds[m]
         lines = [
             f"{name}: {'published' if lab['published'][m] else 'not published'}.",
             *(f"Plate {i}: {read}." for i, read in enumerate(self._readouts[m], 1)),
         ]
         if self._beliefs:
             lines.append(self._belief(m))
-        if self._beliefs and self._params.gate.enabled and lab["experiments"][m]:
+        if self._beliefs and self.params.gate.enabled and lab["experiments"][m]:
             page = self._env.notebook(m)
             lines += page.fits  # written from the posterior
             lines += [f"A {finding.wording} finding: {finding.verdict}." for finding in page.findings]
@@ -360,7 +360,7 @@ class Desk:
 
     def _status(self) -> str:
         """Return the clock, energy, wells, debt and lot in one line."""
-        lab, params = self._env.batch.labs[0], self._params
+        lab, params = self._env.batch.labs[0], self.params
         left = params.budget.heartbeats - int(lab["heartbeat"])
         parts = [f"{left} heartbeats left", f"{lab['wells']} wells", f"debt {lab['debt']:.2f} bits"]
         if params.energy.enabled:
@@ -373,12 +373,12 @@ class Desk:
         return f"[{'; '.join(parts)}]"
 
     def _over(self) -> str:
-        assert self._summary is not None
-        return f"The episode is over. Score: {self._summary['return']:.2f} bits."
+        assert self.summary is not None
+        return f"The episode is over. Score: {self.summary['return']:.2f} bits."
 
 
-def call_by(agent: Agent, desk: Desk) -> tuple[str, dict[str, Any]]:
-    """Return the tool and the arguments that a scripted agent calls at a desk, whose lab it sees."""
-    batch = desk._env.batch
-    show_labs(agent, batch.labs, desk._params)
-    return call_of(desk._params, act_one(agent, batch.observations[0], batch.masks[0].astype(bool)))
+def call_by(agent: Agent, bench: Bench) -> tuple[str, dict[str, Any]]:
+    """Return the tool and the arguments that a scripted agent calls at a bench, whose lab it sees."""
+    batch = bench._env.batch
+    show_labs(agent, batch.labs, bench.params)
+    return call_of(bench.params, act_one(agent, batch.observations[0], batch.masks[0].astype(bool)))
