@@ -70,6 +70,14 @@ def test_scripts_score_the_same_through_inspect(logged, level, name):
     assert {(one["invalid_calls"], one["stopped"]) for one in found} == {(0, "over")}
 
 
+def test_a_script_scores_the_same_in_few_words(logged):
+    params = preset(LEVELS["Tiny"])
+    expected = episodes(PLAYERS["honest"](params, 0), params, SEEDS)
+    found = told(logged(lab("Solvent/Tiny-v0", len(SEEDS), SEEDS[0], terse=True), "solvent/honest"))
+    assert [one["return"] for one in found] == expected["return"].tolist()
+    assert {one["invalid_calls"] for one in found} == {0}
+
+
 def test_unknown_scripts_are_refused():
     with pytest.raises(ValueError, match="honest"):
         get_model("solvent/honnest")

@@ -46,6 +46,7 @@ from solvent.lab.words.describe import (
 from solvent.lab.words.quantities import dose_text
 from solvent_agents.agent import Agent, act_one, show_labs
 from solvent_agents.language.calls import STATED, actions_of, call_of, choices, class_names
+from solvent_agents.language.terse import Teller
 
 __all__ = ["MOST_INVALID", "MOST_TURNS", "Bench", "call_by", "refusal"]
 
@@ -81,13 +82,16 @@ def without_posterior(params: LabParams) -> LabParams:
 class Bench:
     """One lab and its tools. Call ``reset`` first."""
 
-    def __init__(self, env_id: str | LabParams = "Solvent/Lab-v0", *, beliefs: bool = True) -> None:
+    def __init__(
+        self, env_id: str | LabParams = "Solvent/Lab-v0", *, beliefs: bool = True, terse: bool = False
+    ) -> None:
         """Make the bench of a level.
 
         Args:
             env_id: A registered environment, or the parameters of a lab.
             beliefs: Show the exact posterior. If false, the model sees readouts only, keeps its own belief and, in a
                 lab without a gate, names the class of a finding, as in ``Solvent/Data-v0``.
+            terse: Tell everything in few words, as ``terse.py`` says.
         """
         if isinstance(env_id, LabParams):
             self._env = LabEnv(env_id)
@@ -97,6 +101,7 @@ class Bench:
             self._env = LabEnv(without_posterior(self._env.params))
         self.params = self._env.params
         self._beliefs = beliefs and self.params.observation.belief == "posterior"
+        self.terse, self._teller = terse, Teller(self.params, beliefs=self._beliefs)
         self._choices = choices(self.params)
         self.actions: list[int] = []  # of each call; -1 where the lab took none
         self.invalid, self.gave_up = 0, False
@@ -118,6 +123,8 @@ class Bench:
         self.arguments: dict[int, list[Any]] = {}  # of proposals, by the number of actions before them
         self._readouts: list[list[str]] = [[] for _ in self.params.assay.compounds]
         self._hours: list[str] = []
+        if self.terse:
+            self._teller.reset()
         return self._status()
 
     def get_reward(self) -> float:
@@ -299,6 +306,8 @@ class Bench:
 
     def _outcome(self) -> str:
         lab, step = self._env.batch.labs[0], self._env.batch.steps[0]
+        if self.terse:
+            return self._in_few_words(lab, step)
         done, outcome = tell(self.params, lab, step)
         parts = [f"{done}. {outcome}"]
         event = Event(int(step["event"]))
@@ -322,6 +331,17 @@ class Bench:
         if self.summary is not None:
             return " ".join([*parts, self._over()])
         return "\n".join([" ".join(parts), self._status()])
+
+    def _in_few_words(self, lab: Any, step: Any) -> str:
+        plate = Event(int(step["event"])) in (Event.EXPLORED, Event.CALIBRATED)
+        readouts = self._read(int(step["action"]), lab) if plate else ""
+        m = int(action_table(self.params)["compound"][step["action"]])
+        if plate and m >= 0:
+            self._readouts[m].append(readouts)
+        if project_began(self.params, lab):
+            self._readouts = [[] for _ in self._readouts]
+        after = self._over() if self.summary is not None else self._teller.state(lab)
+        return f"{self._teller.happened(lab, step, readouts)}\n{after}"
 
     def _read(self, action: int, lab: Any) -> str:
         """Return the readouts of the last plate as the ranges of their bins, with doses where there are any."""
@@ -361,6 +381,8 @@ class Bench:
     def _status(self) -> str:
         """Return the clock, energy, wells, debt and lot in one line."""
         lab, params = self._env.batch.labs[0], self.params
+        if self.terse:
+            return self._teller.state(lab)
         left = params.budget.heartbeats - int(lab["heartbeat"])
         parts = [f"{left} heartbeats left", f"{lab['wells']} wells", f"debt {lab['debt']:.2f} bits"]
         if params.energy.enabled:
@@ -374,7 +396,8 @@ class Bench:
 
     def _over(self) -> str:
         assert self.summary is not None
-        return f"The episode is over. Score: {self.summary['return']:.2f} bits."
+        over = "over; score" if self.terse else "The episode is over. Score:"
+        return f"{over} {self.summary['return']:.2f} bits."
 
 
 def call_by(agent: Agent, bench: Bench) -> tuple[str, dict[str, Any]]:

@@ -43,7 +43,8 @@ from solvent_agents.agent import Agent, start_labs
 from solvent_agents.language.bench import MOST_TURNS, Bench, call_by
 from solvent_agents.language.calls import salted
 from solvent_agents.language.prompt import instructions
-from solvent_agents.language.tools import schemas, use
+from solvent_agents.language.terse import line_of, opening
+from solvent_agents.language.tools import schemas, use, use_line
 
 __all__ = ["REMINDERS", "lab", "play", "score_in_bits", "scripted"]
 
@@ -67,6 +68,7 @@ def lab(
     beliefs: bool = True,
     explanation: bool = True,
     salt: str = "",
+    terse: bool = False,
 ) -> Task:
     """Return the episodes of a level from a seed on.
 
@@ -77,9 +79,13 @@ def lab(
         beliefs: show the exact posterior (``Bench``).
         explanation: give the reasons behind the costs (``instructions``).
         salt: makes other seeds of these (``salted``).
+        terse: calls are lines of text, and everything is told in few words (``terse``), for small models.
     """
-    bench = Bench(env, beliefs=beliefs)
-    system = instructions(bench.params, beliefs=beliefs, explanation=explanation)
+    bench = Bench(env, beliefs=beliefs, terse=terse)
+    if terse:
+        system = opening(bench.params, beliefs=beliefs)
+    else:
+        system = instructions(bench.params, beliefs=beliefs, explanation=explanation)
     samples = [
         Sample(
             id=str(one),
@@ -91,24 +97,28 @@ def lab(
         )
         for one in range(seed, seed + episodes)
     ]
-    playing = play(env=env, beliefs=beliefs, salt=salt)
+    playing = play(env=env, beliefs=beliefs, salt=salt, terse=terse)
     return Task(dataset=samples, solver=playing, scorer=score_in_bits(), message_limit=2 + 2 * MOST_TURNS)
 
 
 @solver
-def play(env: str, beliefs: bool = True, salt: str = "") -> Solver:
+def play(env: str, beliefs: bool = True, salt: str = "", terse: bool = False) -> Solver:
     """Return a solver that plays the episode of a sample's seed at its own bench."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        bench = Bench(env, beliefs=beliefs)
+        bench = Bench(env, beliefs=beliefs, terse=terse)
         bench.reset(salted(salt, state.metadata["seed"]))
-        state.tools = [_tool(schema["function"]).as_tool() for schema in schemas(bench.params)]
+        if not terse:
+            state.tools = [_tool(schema["function"]).as_tool() for schema in schemas(bench.params)]
         silent: Counter[str] = Counter()
         _BENCH.set(bench)
         try:
             while bench.summary is None:
                 state = await _answered(generate, state)
-                if calls := state.output.message.tool_calls:
+                if terse and state.output.message.text.strip():
+                    answer = use_line(bench, state.output.message.text)
+                    state.messages.append(ChatMessageUser(content=answer))
+                elif calls := state.output.message.tool_calls:
                     _take(bench, calls, state.messages)
                 else:
                     silent[str(state.output.stop_reason)] += 1
@@ -224,7 +234,10 @@ class Scripted(ModelAPI):
             agent = self._players[bench] = self._make(bench.params, 0)
             start_labs(agent, [bench.seed])
         tool, arguments = call_by(self._players[bench], bench)
-        output = ModelOutput.for_tool_call(self.model_name, tool, arguments)
+        if bench.terse:
+            output = ModelOutput.from_content(self.model_name, line_of(tool, arguments))
+        else:
+            output = ModelOutput.for_tool_call(self.model_name, tool, arguments)
         output.usage = ModelUsage()
         return output
 

@@ -14,10 +14,11 @@ from solvent.extras import docstring
 from solvent.files import strict_json
 from solvent.lab.arguments import subjects
 from solvent.lab.params import LabParams
-from solvent_agents.language.bench import Bench
+from solvent_agents.language.bench import LONGEST, Bench
 from solvent_agents.language.calls import STATED, choices, class_names
+from solvent_agents.language.terse import read_line
 
-__all__ = ["schemas", "use"]
+__all__ = ["schemas", "use", "use_line"]
 
 _ARGUMENT = re.compile(r"^(\w+): (.+)$", re.MULTILINE)
 
@@ -96,6 +97,19 @@ def use(bench: Bench, name: str, arguments: Any) -> str:
             return bench._count(f"{argument}: missing.")
     text: str = method(**given)
     return text
+
+
+def use_line(bench: Bench, text: str) -> str:
+    """Take the call that a line of the terse protocol stands for, and return what happened.
+
+    A line that is no call is an invalid call. Further lines are not read, and the answer says so.
+    """
+    line, *rest = text.strip().splitlines() or [""]
+    call = read_line(bench.params, line)
+    if call is None:
+        return bench._count(f"not a call: {line:.{LONGEST}}")
+    happened = use(bench, *call)
+    return f"only the first line is read\n{happened}" if any(map(str.strip, rest)) else happened
 
 
 def _read(arguments: Any) -> Any:
