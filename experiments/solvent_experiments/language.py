@@ -30,6 +30,9 @@ SILENT = {
 }
 """Why a model stopped -> what an answer without a call may come from."""
 
+ENDS = {"over": "of the lab", "left": "by leaving", "invalid calls": "by too many invalid calls"}
+"""How the episode of a model ended."""
+
 
 class Log(NamedTuple):
     """A log of the task ``solvent_agents/lab``: its file, the task's arguments, the model, and its episodes by seed."""
@@ -46,10 +49,19 @@ class Log(NamedTuple):
         return "-".join([re.sub(r"[^A-Za-z0-9._-]+", "-", self.model)[-60:].lstrip("._-"), *ends])
 
     def notes(self) -> list[str]:
-        """Return a line for each cause of answers without a call."""
-        counted = sum((Counter(episode["silent"]) for episode in self.episodes.values()), Counter[str]())
-        line = "{}: {:,} answers {}"
-        return [line.format(self.name, n, SILENT.get(why, f"({why})")) for why, n in counted.most_common()]
+        """Return a line on invalid calls and ends of episodes, and one for each cause of answers without a call."""
+        episodes = self.episodes.values()
+        invalid = sum(episode["invalid_calls"] for episode in episodes) / len(episodes)
+        ended = Counter(episode["stopped"] for episode in episodes)
+        ends = ", ".join(f"{n:,} {ENDS[why]}" for why, n in ended.most_common())
+        counted = sum((Counter(episode["silent"]) for episode in episodes), Counter[str]())
+        return [
+            f"{self.name}: {invalid:.1f} invalid calls per episode; ends: {ends}",
+            *(
+                f"{self.name}: {n:,} answers {SILENT.get(why, f'({why})')}"
+                for why, n in counted.most_common()
+            ),
+        ]
 
 
 def read_log(path: Path) -> Log:

@@ -256,6 +256,7 @@ def test_a_log_becomes_a_run(logged, tmp_path):
     run = tmp_path / "llm"
     ended = call("llm", log.location, "--agents", "surfer,honest", "--out", run)
     ended.succeeded("solvent-surfer", "solvent report")
+    assert "0.0 invalid calls per episode; ends: 2 of the lab" in ended.err
     folder = RunFolder(run)
     expected, found = (read_parquet(folder.unit(name).episodes) for name in ("surfer", "solvent-surfer"))
     assert all(np.array_equal(found[name], expected[name]) for name in expected if name != "agent")
