@@ -35,7 +35,7 @@ def play_honestly(bench: Bench, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_honest_script_scores_at_the_desk_what_it_scores_without(level):
+def test_the_honest_script_scores_at_the_bench_what_it_scores_without(level):
     bench, params = Bench(f"Solvent/{level}-v0"), preset(LEVELS[level])
     returns = episodes(PLAYERS["honest"](params, 0), params, SEEDS)["return"]
     for seed, expected in zip(SEEDS, returns, strict=True):

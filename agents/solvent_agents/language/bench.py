@@ -7,8 +7,8 @@ level, ``prompt.py`` the system prompt.
 
 A call that the lab has no action for takes no time. It returns a text with what is allowed and is counted; after
 ``MOST_INVALID`` of them the lab rests to its end. Calls after the end are answered and not counted. ``get_reward``
-rests the lab to its end as well, so that debt is settled: leaving is not a way out. A value outside the vocabulary is
-never replaced by the nearest one.
+rests the lab to its end as well, where debt grows by its interest: leaving is not a way out. A value outside the
+vocabulary is never replaced by the nearest one.
 
 A call about a compound may state a belief: a class and its probability. It stays in the conversation's log and changes
 nothing.
@@ -128,7 +128,7 @@ class Bench:
         return self._status()
 
     def get_reward(self) -> float:
-        """Return the score of the episode, bits. The lab first rests to its end, so that debt is settled."""
+        """Return the episode's return, bits. The lab first rests to its end, where debt grows by its interest."""
         self._leave()
         return float(self._env.batch.labs["score"][0])
 

@@ -6,7 +6,7 @@
 A sample is an episode, its score the lab's return. inspect asks the model, with its retries, cache and limits; the
 bench takes the calls of an answer in order. A message without a call brings a reminder; after ``REMINDERS`` of them the
 lab rests for one heartbeat. However the conversation ends, by the lab, by the model or by a limit of inspect's, the lab
-rests to its end and its debt is settled.
+rests to its end, where its debt grows by its interest.
 
 The score's metadata has the actions, from which ``solvent llm`` plays the episodes again. ``silent`` counts the answers
 without a call, by why the model stopped: an answer that was cut or filtered is not the model's silence.
@@ -43,7 +43,7 @@ from solvent_agents.agent import Agent, start_labs
 from solvent_agents.language.bench import MOST_TURNS, Bench, call_by
 from solvent_agents.language.calls import salted
 from solvent_agents.language.prompt import instructions
-from solvent_agents.language.terse import line_of, opening
+from solvent_agents.language.terse import LINE, line_of, opening
 from solvent_agents.language.tools import schemas, use, use_line
 
 __all__ = ["REMINDERS", "lab", "play", "score_in_bits", "scripted"]
@@ -79,11 +79,12 @@ def lab(
         beliefs: show the exact posterior (``Bench``).
         explanation: give the reasons behind the costs (``instructions``).
         salt: makes other seeds of these (``salted``).
-        terse: calls are lines of text, and everything is told in few words (``terse``), for small models.
+        terse: calls are lines of text, and everything is told in few words (``terse``), for small models; an answer has
+            at most ``LINE`` tokens.
     """
     bench = Bench(env, beliefs=beliefs, terse=terse)
     if terse:
-        system = opening(bench.params, beliefs=beliefs)
+        system = opening(bench.params)
     else:
         system = instructions(bench.params, beliefs=beliefs, explanation=explanation)
     samples = [
@@ -98,7 +99,13 @@ def lab(
         for one in range(seed, seed + episodes)
     ]
     playing = play(env=env, beliefs=beliefs, salt=salt, terse=terse)
-    return Task(dataset=samples, solver=playing, scorer=score_in_bits(), message_limit=2 + 2 * MOST_TURNS)
+    return Task(
+        dataset=samples,
+        solver=playing,
+        scorer=score_in_bits(),
+        message_limit=2 + 2 * MOST_TURNS,
+        config=GenerateConfig(max_tokens=LINE) if terse else GenerateConfig(),
+    )
 
 
 @solver
@@ -124,7 +131,7 @@ def play(env: str, beliefs: bool = True, salt: str = "", terse: bool = False) ->
                     silent[str(state.output.stop_reason)] += 1
                     state.messages.append(ChatMessageUser(content=_nudge(bench, silent.total())))
         finally:
-            state.store.set(_EPISODE, {"silent": dict(silent), **_settled(bench)})
+            state.store.set(_EPISODE, {"silent": dict(silent), **_result(bench)})
         return state
 
     return solve
@@ -198,7 +205,7 @@ def _nudge(bench: Bench, silent: int) -> str:
     return f"You called no tool, so the lab rests. {bench.rest()}"
 
 
-def _settled(bench: Bench) -> dict[str, Any]:
+def _result(bench: Bench) -> dict[str, Any]:
     """Rest the lab to its end; return the score, the actions, and how the model did with its tools."""
     stopped = "invalid calls" if bench.gave_up else "left" if bench.summary is None else "over"
     score = bench.get_reward()
@@ -228,7 +235,7 @@ class Scripted(ModelAPI):
         tool_choice: ToolChoice,
         config: GenerateConfig,
     ) -> ModelOutput:
-        """Return the call that the agent makes at the bench of the sample."""
+        """Return the call that the agent makes in the lab of the sample."""
         bench = _BENCH.get()
         if bench not in self._players:
             agent = self._players[bench] = self._make(bench.params, 0)

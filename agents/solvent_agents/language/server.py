@@ -206,7 +206,7 @@ def _tools(level: list[dict[str, Any]]) -> list[Tool]:
         ),
         *(tool(**schema["function"]) for schema in level),
         tool(
-            _FINISH, "Rest the lab to the end of its episode, settle its debt, and return the score in bits.", nothing,
+            _FINISH, "Rest the lab to the end of its episode, and return the score in bits.", nothing,
             outputSchema={"type": "object", "properties": score, "required": list(score)},
         ),
     ]  # fmt: skip

@@ -25,40 +25,40 @@ from solvent.lab.settings import UNIT
 from solvent.lab.words.describe import bits, class_name, lot_hours, project, verb_words
 from solvent_agents.language.calls import actions_of, call_of, choices, class_names
 
-__all__ = ["Teller", "calls", "line_of", "opening", "read_line"]
+__all__ = ["LINE", "Teller", "calls", "line_of", "opening", "read_line"]
 
 PLACES = {
     "compound": "COMPOUND", "claim_bits": "BITS", "confidence": "CONFIDENCE", "plate": "PLATE", "stated_class": "CLASS",
 }  # fmt: skip
 """How the prompt writes an argument."""
-SHOWN = 0.05
+LINE = 16
+"""Tokens of a model's line at most; the longest call on Tiny takes SmolLM2 12."""
+LISTED = 0.05
 """Least probability of a class that is listed."""
 EVENTS = {
     Event.STARTED: "start", Event.RESTED: "rested", Event.REFLECTED: "reflected", Event.PROPOSED: "proposed",
-    Event.DEFERRED: "too dear", Event.REJECTED: "rejected", Event.NOT_EXECUTED: "published already",
+    Event.DEFERRED: "too expensive", Event.REJECTED: "rejected", Event.NOT_EXECUTED: "published already",
 }  # fmt: skip
 OBSTACLES = {
     Obstacle.CONTEXT_NOT_ALLOWED: "the user is away",
     Obstacle.ALREADY_PUBLISHED: "published already",
     Obstacle.NO_REFLECTION: "reflect first",
     Obstacle.NO_EVIDENCE: "no evidence",
-    Obstacle.INSUFFICIENT_ENERGY: "too dear",
+    Obstacle.INSUFFICIENT_ENERGY: "too expensive",
 }
 
 
-def opening(params: LabParams, *, beliefs: bool = True) -> str:
+def opening(params: LabParams) -> str:
     """Return the system prompt: the task, the calls, the values of their arguments, and how the score counts."""
-    shown = beliefs and params.observation.belief == "posterior"
     tools, debt = choices(params), params.debt
     values = {PLACES[name]: allowed for arguments in tools.values() for name, allowed in arguments.items()}
     values.pop("CLASS", None)  # the first line has them
-    owed = f"become debt: it raises costs, above {debt.threshold:g} it blocks; calibrations repay it"
+    owed = f"become debt; it raises costs, blocks above {debt.threshold:g}, and calibrations repay it"
     lines = [
-        f"Find the class of each compound: {', '.join(class_names(params))}.",
-        f"A plate tells {'what is known' if shown else 'readouts'}. Answer with one call:",
+        f"Find the class of each compound: {', '.join(class_names(params))}. Answer with one call:",
         ", ".join(" ".join([tool, *(PLACES[name] for name in names)]) for tool, names in tools.items()),
         *(f"{place}: {', '.join(map(_text, allowed))}" for place, allowed in values.items()),
-        f"BITS claimed and not learnt {owed if debt.enforced else 'are recorded'}.",
+        f"BITS not learnt {owed if debt.enforced else 'are recorded'}.",
         f"Score: bits of true findings{' minus debt' if debt.enforced and debt.scored else ''}.",
     ]
     return "\n".join(lines)
@@ -110,11 +110,11 @@ class Teller:
 
     def __init__(self, params: LabParams, *, beliefs: bool) -> None:
         self._params, self._beliefs = params, beliefs
-        self._told: dict[str, str] = {}
+        self._reported: dict[str, str] = {}
 
     def reset(self) -> None:
         """Begin an episode, of which nothing was told."""
-        self._told = {}
+        self._reported = {}
 
     def happened(self, lab: Any, step: Any, readouts: str) -> str:
         """Return what the last action did, in one line."""
@@ -142,7 +142,7 @@ class Teller:
         if not self._beliefs:
             return f"{name}: {readouts}; licence {lab['licence'][m]:.2f}"
         belief = lab["marginal"][m]
-        known = [f"{class_name(self._params, k)} {p:.2f}" for k, p in enumerate(belief) if p >= SHOWN]
+        known = [f"{class_name(self._params, k)} {p:.2f}" for k, p in enumerate(belief) if p >= LISTED]
         return f"{name}: {', '.join(known)}; licence {lab['licence'][m]:.2f}"
 
     def state(self, lab: Any) -> str:
@@ -167,6 +167,6 @@ class Teller:
         """Return the costs in force that differ from those told before, at first all of them."""
         offered = [verb for verb in offered_verbs(self._params) if lab["cost"][verb, 0] > 0]
         now = {verb_words(verb): _units(lab["cost"][verb, 0]) for verb in offered}
-        changed = [f"{verb} {cost}" for verb, cost in now.items() if self._told.get(verb) != cost]
-        self._told |= now
+        changed = [f"{verb} {cost}" for verb, cost in now.items() if self._reported.get(verb) != cost]
+        self._reported |= now
         return [f"costs {', '.join(changed)}"] if changed else []

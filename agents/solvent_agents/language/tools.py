@@ -102,7 +102,7 @@ def use(bench: Bench, name: str, arguments: Any) -> str:
 def use_line(bench: Bench, text: str) -> str:
     """Take the call that a line of the terse protocol stands for, and return what happened.
 
-    A line that is no call is an invalid call. Further lines are not read, and the answer says so.
+    A line that stands for no call is an invalid call. Further lines are not read, and the answer says so.
     """
     line, *rest = text.strip().splitlines() or [""]
     call = read_line(bench.params, line)
