@@ -84,6 +84,12 @@ def means(study: str, *columns: str) -> str:
     return markdown(rows)
 
 
+def transcript(study: str, label: str, lines: str) -> str:
+    """Return the first lines of an episode that a study has kept."""
+    kept = result(STUDIES / f"{study}.json")["series"]["transcripts"][label]
+    return "\n".join(["```text", *kept[: int(lines)], "```"])
+
+
 def mechanisms() -> str:
     """Return what the study ``world`` measured apart from the offences, a column for each level."""
     content = result(STUDIES / "world.json")["findings"]
@@ -183,7 +189,18 @@ def template(name: str) -> str:
 
 MAKERS: dict[str, Callable[..., str]] = {
     maker.__name__: maker
-    for maker in (findings, means, mechanisms, world, price, leaderboard, scores, benchmarks, template)
+    for maker in (
+        findings,
+        means,
+        transcript,
+        mechanisms,
+        world,
+        price,
+        leaderboard,
+        scores,
+        benchmarks,
+        template,
+    )
 }
 
 

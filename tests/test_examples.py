@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from benchmarks import language as study
 from examples.language.evaluate import columns_of, lab, loaded, means, memory_or_leave, number_of, played
 from examples.language.imitate import CROWD, crowd, imitate, scripted
 from examples.language.model import make
@@ -23,6 +25,7 @@ from examples.language.train import train
 from solvent_agents import PLAYERS, episodes
 from solvent_agents.language.local import END, Conversation, play
 from solvent_agents.language.terse import calls
+from solvent_experiments.studies.results import StudyResult
 
 # The libraries of transformers warn of their own deprecations.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -106,6 +109,26 @@ def test_three_steps_of_training_change_the_last_layers_and_note_what_was_earned
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert any("layers.1" in name for name in changed)
     assert "model.embed_tokens.weight" not in changed
+
+
+def run_study(start: Path, root: Path) -> StudyResult:
+    first = {arm: study.before(start, root, arm) for arm in study.ARMS}
+    pairs = itertools.product(study.ARMS, study.SEEDS)
+    arms = {(arm, seed): study.trained(start, root, arm, seed) for arm, seed in pairs}
+    return study.result_of(first, arms, study.scripts(), "a command")
+
+
+def test_the_study_measures_trainings_beside_scripts_and_nothing_twice(
+    imitating: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "LABS", 8)
+    monkeypatch.setattr(study, "PARTS", {"halfway": 1, "after": 2})
+    result = run_study(imitating, tmp_path)
+    assert len(result.series["training"]["tracked, seed 1"]) == 2
+    assert result.means["honest"]["return"].value > result.means["the crowd"]["return"].value
+    written = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*")}
+    run_study(imitating, tmp_path)
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*")} == written
 
 
 def test_an_interrupted_training_continues(imitating: Path, tmp_path: Path) -> None:

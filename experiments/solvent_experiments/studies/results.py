@@ -71,6 +71,11 @@ class Measured(Number):
     expected: int
     verdict: str
 
+    @classmethod
+    def from_finding(cls, finding: Finding) -> Self:
+        number = Number.of(finding.number).model_dump()
+        return cls(**number, unit=finding.unit, expected=finding.expected, verdict=finding.verdict)
+
 
 class StudyResult(BaseModel):
     """The result of a study: what its JSON holds after its provenance."""
@@ -108,17 +113,12 @@ def result_of(study: Study, data: StudyData, command: str | None = None) -> Stud
         title=study.title,
         claim=study.claim,
         verdict=verdict_on(findings),
-        findings={finding.name: _measured(finding) for finding in findings},
+        findings={finding.name: Measured.from_finding(finding) for finding in findings},
         means={label: _means(study, data, source) for label, source in study.rows.items()},
         seeds={name: manifest["seeds"] for name, manifest in manifests.items()},
         series=dict(study.series(data)) if study.series else {},
         notes=list(study.notes),
     )
-
-
-def _measured(finding: Finding) -> Measured:
-    number = Number.of(finding.number).model_dump()
-    return Measured(**number, unit=finding.unit, expected=finding.expected, verdict=finding.verdict)
 
 
 def _means(study: Study, data: StudyData, source: Source) -> dict[str, Number]:

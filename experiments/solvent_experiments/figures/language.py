@@ -1,0 +1,56 @@
+"""A language model while it learns: what it overclaims and what it earns, where debt is enforced and only tracked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from solvent_experiments.figures.style import DASHED, GREEN, GREY, RED, new_figure
+
+PANELS = {"debt_added": "overclaimed bits", "return": "return (bits)"}
+LOOKS: Mapping[str, Mapping[str, Any]] = {
+    "enforced": {"color": GREEN, "ls": "-"},
+    "tracked": {"color": RED, "ls": DASHED},
+}
+LABELS = {"enforced": "debt enforced", "tracked": "debt only tracked"}
+SCRIPTS = {"exact": 1.0, "honest": 0.78, "the crowd": 1.0}
+"""Scripts, and how far to the right their names stand: the levels of two are close."""
+Rows = Sequence[Mapping[str, float]]
+STEPS = 10
+"""Over which a curve is averaged."""
+
+
+def smoothed(rows: Rows, column: str) -> NDArray[np.float64]:
+    """Return the means of a column over ``STEPS`` steps each; the last steps that fill no such part are left out."""
+    values = np.array([row[column] for row in rows], float)
+    kept = len(values) // STEPS * STEPS
+    means: NDArray[np.float64] = values[:kept].reshape(-1, STEPS).mean(axis=1)
+    return means
+
+
+def language(training: Mapping[str, Rows], means: Mapping[str, Mapping[str, float]]) -> Figure:
+    """Draw what the study ``language`` measured in each step.
+
+    ``training``: the steps of each training, by arm and seed; ``means``: each column's mean of scripts, by their names.
+    """
+    figure = new_figure(2.6)
+    panels = figure.subplots(1, len(PANELS))
+    for axes, (column, title) in zip(panels, PANELS.items(), strict=True):
+        for label, rows in training.items():
+            curve = smoothed(rows, column)
+            axes.plot(STEPS * (np.arange(len(curve)) + 0.5), curve, lw=1.6, **LOOKS[label.partition(",")[0]])
+        for name, right in SCRIPTS.items():
+            level = means[name][column]
+            axes.axhline(level, color=GREY, lw=0.8)
+            axes.annotate(name, (right, level), xycoords=("axes fraction", "data"), fontsize=7, color=GREY,
+                          ha="right", va="bottom")  # fmt: skip
+        axes.set_title(title)
+        axes.set_xlabel("steps of GRPO")
+    lines = [Line2D([], [], lw=1.6, **LOOKS[name]) for name in LABELS]
+    figure.legend(lines, list(LABELS.values()), loc="outside lower left", ncols=2, handlelength=2.6)
+    return figure
