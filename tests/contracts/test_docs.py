@@ -223,10 +223,11 @@ def test_plain_earns_less_than_half_where_the_page_of_learners_says():
     assert below == {"Energy", "Lab", "Data"}
 
 
-def test_all_arms_of_the_studies_have_five_training_seeds():
-    assert "All arms have five training seeds" in text_of("studies")
-    seeds = [json.loads(path.read_text("utf-8"))["seeds"] for path in sorted(fill.STUDIES.glob("*.json"))]
-    assert {len(arm) for study in seeds for arm in study.values()} == {5}
+def test_arms_of_the_studies_have_as_many_training_seeds_as_their_page_says():
+    assert "five training seeds, those of [language](language_models.md) two" in text_of("studies")
+    for path in fill.STUDIES.glob("*.json"):
+        seeds = json.loads(path.read_text("utf-8"))["seeds"]
+        assert {len(arm) for arm in seeds.values()} <= {2 if path.stem == "language" else 5}, path
 
 
 @pytest.mark.parametrize(("value", "text"), [(-0.39, "0.39"), (0.39, "-0.39")])
