@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
@@ -18,8 +19,9 @@ LOOKS: Mapping[str, Mapping[str, Any]] = {
     "tracked": {"color": RED, "ls": DASHED},
 }
 LABELS = {"enforced": "debt enforced", "tracked": "debt only tracked"}
-SCRIPTS = {"exact": 1.0, "honest": 0.78, "the crowd": 1.0}
-"""Scripts, and how far to the right their names stand: the levels of two are close."""
+SCRIPTS = ("exact", "honest", "the crowd")
+CLOSE = 0.05
+"""Share of the axis; scripts whose levels are closer are named together."""
 Rows = Sequence[Mapping[str, float]]
 STEPS = 10
 """Over which a curve is averaged."""
@@ -33,6 +35,19 @@ def smoothed(rows: Rows, column: str) -> NDArray[np.float64]:
     return means
 
 
+def name_levels(axes: Axes, levels: Mapping[str, float]) -> None:
+    """Draw the levels of scripts as grey lines, with their names to the right of the axes."""
+    low, high = axes.get_ylim()
+    named: dict[float, list[str]] = {}
+    for name, level in levels.items():
+        axes.axhline(level, color=GREY, lw=0.8)
+        at = next((other for other in named if abs(other - level) < CLOSE * (high - low)), level)
+        named.setdefault(at, []).append(name)
+    for at, names in named.items():
+        axes.annotate(",\n".join(names), (1.02, at), xycoords=("axes fraction", "data"), fontsize=7, color=GREY,
+                      ha="left", va="center")  # fmt: skip
+
+
 def language(training: Mapping[str, Rows], means: Mapping[str, Mapping[str, float]]) -> Figure:
     """Draw what the study ``language`` measured in each step.
 
@@ -44,11 +59,7 @@ def language(training: Mapping[str, Rows], means: Mapping[str, Mapping[str, floa
         for label, rows in training.items():
             curve = smoothed(rows, column)
             axes.plot(STEPS * (np.arange(len(curve)) + 0.5), curve, lw=1.6, **LOOKS[label.partition(",")[0]])
-        for name, right in SCRIPTS.items():
-            level = means[name][column]
-            axes.axhline(level, color=GREY, lw=0.8)
-            axes.annotate(name, (right, level), xycoords=("axes fraction", "data"), fontsize=7, color=GREY,
-                          ha="right", va="bottom")  # fmt: skip
+        name_levels(axes, {name: means[name][column] for name in SCRIPTS})
         axes.set_title(title)
         axes.set_xlabel("steps of GRPO")
     lines = [Line2D([], [], lw=1.6, **LOOKS[name]) for name in LABELS]
