@@ -26,6 +26,8 @@ NUMBER = re.compile(r'\[[^]]*\]\(((?:\.\./|docs/)?results/studies/(\w+)\.json) "
 TABLE = re.compile(r"(<!-- table: ([^\n]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 NO_OFFENDERS = ("hermit", "calibrator", "random", "random_masked", "spammer")
 """Scripts that the tables of the levels leave out."""
+HEADINGS = {"return": "return (bits)", "debt_added": "overclaimed (bits)", "invalid": "invalid calls"}
+"""Of columns of means whose names would mislead."""
 CELL = re.compile(r"\{([^{}]+?)(?: @([^{}]+))?\}")
 TEMPLATES = tomllib.loads((DOCS / "tables.toml").read_text(encoding="utf-8"))
 
@@ -78,16 +80,16 @@ def findings(study: str, form: str = "+.2f~", contains: str = "") -> str:
 
 def means(study: str, *columns: str) -> str:
     """Return the means of a study, a row for each source, with their intervals."""
-    rows = [["", *(column.replace("_", " ") for column in columns)]]
+    rows = [["", *(HEADINGS.get(column, column.replace("_", " ")) for column in columns)]]
     for label, row in result(STUDIES / f"{study}.json")["means"].items():
         rows.append([label, *(cell_text(row[column], ".2f~") for column in columns)])
     return markdown(rows)
 
 
-def transcript(study: str, label: str, lines: str) -> str:
-    """Return the first lines of an episode that a study has kept."""
+def transcript(study: str, label: str, first: str, last: str) -> str:
+    """Return lines of an episode that a study has kept, counted from 1."""
     kept = result(STUDIES / f"{study}.json")["series"]["transcripts"][label]
-    return "\n".join(["```text", *kept[: int(lines)], "```"])
+    return "\n".join(["```text", *kept[int(first) - 1 : int(last)], "```"])
 
 
 def mechanisms() -> str:

@@ -82,6 +82,12 @@ def test_every_command_of_a_page_is_a_command_with_these_options(page):
         assert set(re.findall(OPTION, line)) <= KNOWN[longest], line
 
 
+def test_the_page_of_language_models_is_read_in_a_few_minutes():
+    text = re.sub(r"<!-- table: .*?<!-- end -->", "", text_of("language_models"), flags=re.DOTALL)
+    text = re.sub(r'\]\((?:[^()"]|"[^"]*")*\)', "]", text)  # addresses of links
+    assert len([word for word in text.split() if re.search(r"\w", word)]) <= 1200  # besides tables
+
+
 def test_no_line_of_a_page_is_taken_for_a_comment():
     """MyST drops a line that begins with a percent sign, and what follows it in the paragraph."""
     lost = [page for page in (*DOCS.rglob("*.md"), *ROOT.glob("*.md")) if "\n%" in page.read_text("utf-8")]
