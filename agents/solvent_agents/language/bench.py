@@ -46,14 +46,12 @@ from solvent.lab.words.describe import (
 from solvent.lab.words.quantities import dose_text
 from solvent_agents.agent import Agent, act_one, show_labs
 from solvent_agents.language.calls import STATED, actions_of, call_of, choices, class_names
-from solvent_agents.language.terse import Teller
+from solvent_agents.language.terse import LISTED, Teller
 
 __all__ = ["MOST_INVALID", "MOST_TURNS", "Bench", "call_by", "refusal"]
 
 MOST_INVALID = 20
 """Invalid calls after which the lab rests to its end."""
-SHOWN = 0.05
-"""Least probability of a class that is listed in a belief."""
 MOST_TURNS = 400
 """Messages or calls of a model in an episode; the longest level has 126 actions."""
 HOURS = 6
@@ -306,42 +304,42 @@ class Bench:
 
     def _outcome(self) -> str:
         lab, step = self._env.batch.labs[0], self._env.batch.steps[0]
+        readouts = self._kept_readouts(lab, step)
         if self.terse:
-            return self._in_few_words(lab, step)
+            happened = self._teller.happened(lab, step, readouts)
+            return f"{happened}\n{self._status() if self.summary is None else self._over()}"
         done, outcome = tell(self.params, lab, step)
         parts = [f"{done}. {outcome}"]
-        event = Event(int(step["event"]))
-        if event is Event.REFLECTED and self._hours:
+        if step["event"] == Event.REFLECTED and self._hours:
             parts.append(f"Before: {'; '.join(self._hours[-HOURS:])}.")
         if self.params.energy.enabled and step["closed"]:
             spent = intents(step["intents"])
             hour = (self.params.budget.start_hour + int(lab["heartbeat"]) - 1) % 24
             self._hours.append(f"{hour:02d}:00 {spent}")
             parts.append(f"Energy of this heartbeat by intent: {spent}.")
-        if event in (Event.EXPLORED, Event.CALIBRATED):
-            m = int(action_table(self.params)["compound"][step["action"]])
-            readouts = self._read(int(step["action"]), lab)
+        if readouts:
             parts.append(f"Readouts: {readouts}.")
-            if m >= 0:
-                self._readouts[m].append(readouts)
-                if self._beliefs and not project_began(self.params, lab):
-                    parts.append(self._belief(m))
-        if project_began(self.params, lab):  # with other compounds
-            self._readouts = [[] for _ in self._readouts]
+            m = self._compound(step)
+            if m >= 0 and self._beliefs and not project_began(self.params, lab):
+                parts.append(self._belief(m))
         if self.summary is not None:
             return " ".join([*parts, self._over()])
         return "\n".join([" ".join(parts), self._status()])
 
-    def _in_few_words(self, lab: Any, step: Any) -> str:
-        plate = Event(int(step["event"])) in (Event.EXPLORED, Event.CALIBRATED)
-        readouts = self._read(int(step["action"]), lab) if plate else ""
-        m = int(action_table(self.params)["compound"][step["action"]])
-        if plate and m >= 0:
-            self._readouts[m].append(readouts)
-        if project_began(self.params, lab):
+    def _kept_readouts(self, lab: Any, step: Any) -> str:
+        """Return the readouts of the plate that was run, if any, after keeping them for its compound's page."""
+        readouts = ""
+        if step["event"] in (Event.EXPLORED, Event.CALIBRATED):
+            readouts = self._read(int(step["action"]), lab)
+            if (m := self._compound(step)) >= 0:
+                self._readouts[m].append(readouts)
+        if project_began(self.params, lab):  # with other compounds
             self._readouts = [[] for _ in self._readouts]
-        after = self._over() if self.summary is not None else self._teller.state(lab)
-        return f"{self._teller.happened(lab, step, readouts)}\n{after}"
+        return readouts
+
+    def _compound(self, step: Any) -> int:
+        """Return the compound of an action; -1 for none."""
+        return int(action_table(self.params)["compound"][step["action"]])
 
     def _read(self, action: int, lab: Any) -> str:
         """Return the readouts of the last plate as the ranges of their bins, with doses where there are any."""
@@ -357,7 +355,7 @@ class Bench:
     def _belief(self, m: int) -> str:
         lab, params = self._env.batch.labs[0], self.params
         belief = lab["marginal"][m]
-        order = [int(k) for k in np.argsort(-belief, kind="stable") if belief[k] >= SHOWN]
+        order = [int(k) for k in np.argsort(-belief, kind="stable") if belief[k] >= LISTED]
         classes = ", ".join(f"{class_name(params, k)} {belief[k]:.2f}" for k in order)
         return (
             f"{params.assay.compounds[m]} is now: {classes}. {lab['entropy'][m]:.2f} bits unknown, "

@@ -80,8 +80,8 @@ def use(bench: Bench, name: str, arguments: Any) -> str:
     differ in how they write what a model means: null, empty text and none mean no arguments, JSON may come as text,
     null leaves an optional argument out, and a number as text is that number.
     """
-    if name not in bench._choices:
-        return bench._refuse("tool", name, bench._choices)
+    if name not in choices(bench.params):
+        return bench._refuse("tool", name, choices(bench.params))
     arguments = _read(arguments)
     if not isinstance(arguments, Mapping):
         return bench._refuse("arguments", arguments, ["an object"])
