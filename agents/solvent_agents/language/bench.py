@@ -309,7 +309,14 @@ class Bench:
             happened = self._teller.happened(lab, step, readouts)
             return f"{happened}\n{self._status() if self.summary is None else self._over()}"
         done, outcome = tell(self.params, lab, step)
-        parts = [f"{done}. {outcome}"]
+        parts = [f"{done}. {outcome}", *self._about_energy(lab, step), *self._learned(lab, step, readouts)]
+        if self.summary is not None:
+            return " ".join([*parts, self._over()])
+        return "\n".join([" ".join(parts), self._status()])
+
+    def _about_energy(self, lab: Any, step: Any) -> list[str]:
+        """Return how energy was spent: in earlier heartbeats after a reflection, and in the one that has closed."""
+        parts = []
         if step["event"] == Event.REFLECTED and self._hours:
             parts.append(f"Before: {'; '.join(self._hours[-HOURS:])}.")
         if self.params.energy.enabled and step["closed"]:
@@ -317,14 +324,15 @@ class Bench:
             hour = (self.params.budget.start_hour + int(lab["heartbeat"]) - 1) % 24
             self._hours.append(f"{hour:02d}:00 {spent}")
             parts.append(f"Energy of this heartbeat by intent: {spent}.")
-        if readouts:
-            parts.append(f"Readouts: {readouts}.")
-            m = self._compound(step)
-            if m >= 0 and self._beliefs and not project_began(self.params, lab):
-                parts.append(self._belief(m))
-        if self.summary is not None:
-            return " ".join([*parts, self._over()])
-        return "\n".join([" ".join(parts), self._status()])
+        return parts
+
+    def _learned(self, lab: Any, step: Any, readouts: str) -> list[str]:
+        """Return the readouts of a plate, and the belief about its compound where that is shown."""
+        if not readouts:
+            return []
+        m = self._compound(step)
+        is_shown = m >= 0 and self._beliefs and not project_began(self.params, lab)
+        return [f"Readouts: {readouts}.", *([self._belief(m)] if is_shown else [])]
 
     def _kept_readouts(self, lab: Any, step: Any) -> str:
         """Return the readouts of the plate that was run, if any, after keeping them for its compound's page."""
