@@ -283,7 +283,7 @@ class Game:
             self.summary = info["episode_summary"] if terminated else None
 
     def debrief(self, env_id: str, seed: int, who: str) -> None:
-        """Print the truth beside what was claimed, learnt and said, and the honest script's score in the same lab."""
+        """Print the truth beside what was claimed, learnt and said, and the honest script's return in the same lab."""
         params, lab, summary = self.env.params, self.env.batch.labs[0], self.summary
         assert summary is not None
         rows = []
@@ -303,7 +303,7 @@ class Game:
         )
         (honest,) = episodes(PLAYERS["honest"](params, 0), params, [seed])["return"]
         own = f"{who} {bits(summary['return'])} bits"
-        self._say(f"Score: {own}; the honest script in the same lab {bits(honest)} bits.")
+        self._say(f"Return: {own}; the honest script in the same lab {bits(honest)} bits.")
         self.console.print(f"Next: solvent play --env {env_id} --seed {seed} --agent honest", highlight=False)
 
 

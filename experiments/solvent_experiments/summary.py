@@ -59,16 +59,18 @@ INTERVALS = {
     "overstated": (".1f", 100),
 }
 """Columns that are shown with their intervals: format and scale."""
-OPTIONAL = {"return_iqm", "optimum_share"}
-"""Columns that only some tables have."""
+OPTIONAL = {
+    "return_iqm": "IQM of runs: the mean of the middle half of the seeds' means.",
+    "optimum_share": "Optimum: the return as a share of the exact optimum.",
+}
+"""Columns that only some tables have, and what the caption then adds."""
 # Learners differ by tenths of a percent of the optimum.
 SHARES = {"optimum_share": ".1%", "better_than_honest": ".0%"}
 
 CAPTIONS = {
     "results": "Means per episode. The 95 % interval is a bootstrap over training seeds and episodes; a learner of "
-    "one seed has none. IQM of runs: the mean of the middle half of the seeds' means, from five seeds on. By debt: "
-    "refusals that would have run at zero debt. Wrong: accepted but incorrect. In evaluations a trained policy takes "
-    "its most probable action.",
+    "one seed has none. By debt: refusals that would have run at zero debt. Wrong: accepted but incorrect. In "
+    "evaluations a trained policy takes its most probable action.",
     "paired": "Each agent minus the honest script on the same episodes: the mean difference in return, with a 95 % "
     "bootstrap interval over training seeds and episodes, and the share of episodes in which the agent earns more.",
     "energy": "Per-episode means. Lost: income above the cap. Deferred: not executed for lack of energy. Felt: "
@@ -215,14 +217,16 @@ def result_tables(rows: Sequence[Row], *, title: str = "", mark: str = "") -> li
 
 
 def _table(rows: Sequence[Row], columns: Mapping[str, str], caption: str) -> Table:
-    headings, lines = ["agent"], [[row.agent] for row in rows]
+    headings, lines, captions = ["agent"], [[row.agent] for row in rows], [CAPTIONS[caption]]
     for key, heading in columns.items():
-        if key in OPTIONAL and not any(key in row.measured for row in rows):
-            continue
+        if key in OPTIONAL:
+            if not any(key in row.measured for row in rows):
+                continue
+            captions.append(OPTIONAL[key])
         headings += [heading, "95 % interval"] if key in INTERVALS else [heading]
         for row, line in zip(rows, lines, strict=True):
             line.extend(_cells(row, key))
-    return Table(tuple(headings), tuple(map(tuple, lines)), caption=CAPTIONS[caption])
+    return Table(tuple(headings), tuple(map(tuple, lines)), caption=" ".join(captions))
 
 
 def _cells(row: Row, key: str) -> Sequence[str]:

@@ -69,7 +69,7 @@ def test_the_honest_script_can_be_followed_in_the_same_lab() -> None:
     out = played(*TINY, lines="q\n" + "\n" * 9).out.partition("Enter shows")[2]
     (honest,) = episodes(PLAYERS["honest"](preset("tiny"), 0), preset("tiny"), [7])["return"]
     assert out.count("── Solvent") == 6  # the lab before and after each of its five actions
-    assert f"score {honest:+.2f}" in out
+    assert f"return {honest:+.2f}" in out
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_debrief_has_the_claims_of_the_plates_that_ran() -> None:
 
 def test_watched_agent_plays_to_the_end() -> None:
     out = played(*TINY, "--agent", "honest", "--delay", 0, lines="").out
-    scores = re.findall(r"Score: honest (\S+) bits; the honest script in the same lab\s+(\S+) bits", out)
+    scores = re.findall(r"Return: honest (\S+) bits; the honest script in the same lab\s+(\S+) bits", out)
     assert len(scores) == 1
     assert scores[0][0] == scores[0][1]
 

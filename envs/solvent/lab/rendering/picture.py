@@ -90,7 +90,7 @@ class Picture:
         x = self._text(self._level if seed is None else f"{self._level}, seed {seed}", x, 18).right + 16
         self._text(contaminated(params), x, 18, DEBT)
         now = f"{clock(params, lab)}, new lot in {lot_hours(params, lab)} h"
-        self._text(f"{now}      score {bits(lab['score'])} bits", RIGHT.right, 18, align=1)
+        self._text(f"{now}      return {bits(lab['score'])} bits", RIGHT.right, 18, align=1)
         self.surface.fill(RULE, Rect(LEFT.x, TOP, RIGHT.right - LEFT.x, 1))
 
     def _books(self, lab: Any) -> float:

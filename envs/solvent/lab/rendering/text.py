@@ -78,7 +78,7 @@ def title(params: LabParams, lab: Any) -> str:
 
 
 def books(params: LabParams, lab: Any) -> list[str]:
-    """Return wells, debt and energy as bars, with the score, counts and the mark of a contaminated lab."""
+    """Return wells, debt and energy as bars, with the return so far, counts and the mark of a contaminated lab."""
     debt, limit = float(lab["debt"]), params.debt.threshold
     counts = f"{lab['accepted']} published, {known_wrong(params, lab)}, {lab['refusals'].sum()} refused"
     owed, at = _bar(debt / debt_scale(params), BAR), min(BAR - 1, round(limit / debt_scale(params) * BAR))
@@ -86,7 +86,7 @@ def books(params: LabParams, lab: Any) -> list[str]:
     wells = f"{_bar(lab['wells'] / params.budget.wells, BAR)}▏{lab['wells']} of {params.budget.wells}"
     wells += f", cost ×{inflation(params, lab):.2f}"
     lines = [
-        _entry("wells", wells, _paint(f"score {bits(lab['score'])}", BOLD)),
+        _entry("wells", wells, _paint(f"return {bits(lab['score'])}", BOLD)),
         _entry("debt", f"{marked}▏{debt:.2f} bits, limit {limit:g}", counts),
     ]
     if params.energy.enabled:
