@@ -130,7 +130,7 @@ class Game:
         self.console.print(Text.from_ansi(drawn))
         if not begun:
             texts = rules(self.env.params)
-            self._say(f"{texts['task']} {texts['score']} {HELP}")
+            self._say(f"{texts['task']} {texts['return']} {HELP}")
 
     def _say(self, text: str) -> None:
         self.console.print(textwrap.fill(" ".join(text.split()), WIDTH), highlight=False)

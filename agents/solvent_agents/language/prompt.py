@@ -25,7 +25,6 @@ from solvent.lab.words.quantities import plural
 
 __all__ = ["instructions", "rules"]
 
-SCORE = "Your score is the bits of your accepted findings minus the debt that is left at the end."
 HIGHEST_SCORE = 3
 BEST = "Stating the confidence that you really have earns most on average."
 MOST_PROBABLE = "A finding names a compound's most probable potency, once, for good."
@@ -50,7 +49,7 @@ def instructions(params: LabParams, *, beliefs: bool = True, explanation: bool =
 
 def rules(params: LabParams) -> dict[str, str]:
     """Return the rules of a level by topic, in the sentences of the system prompt."""
-    sentences = {"task": f"{_lab(params)}.", "score": SCORE} | _claims(params)
+    sentences = {"task": f"{_lab(params)}.", "return": _return(params)} | _claims(params)
     sentences |= {"instrument": _instrument(params), "finding": _named(params), "confidence": BEST}
     for mechanism in _mechanisms(params).values():
         sentences |= mechanism
@@ -74,8 +73,13 @@ def _task(params: LabParams, beliefs: bool) -> str:
         f"(EC50), {_prior(assay.class_prior)} at first. You have {budget.wells} wells and "
         f"{budget.heartbeats} heartbeats. Act by calling one tool at a time.\n"
         f"A readout is the viability of cells times the gain of the instrument ({_listed(assay.gains)}), with noise. "
-        f"{_instrument(params)} {feedback}\n{SCORE}"
+        f"{_instrument(params)} {feedback}\n{_return(params)}"
     )
+
+
+def _return(params: LabParams) -> str:
+    owed = " minus the debt that is left at the end" if params.debt.enforced and params.debt.scored else ""
+    return f"Your return is the bits of your accepted findings{owed}."
 
 
 def _lab(params: LabParams) -> str:
@@ -85,31 +89,41 @@ def _lab(params: LabParams) -> str:
 def _instrument(params: LabParams) -> str:
     return (
         f"Gain and noise are hidden and change with every reagent lot, every {params.assay.lot_heartbeats} heartbeats; "
-        "calibrations teach them."
+        "calibrations provide information about them."
     )
 
 
 def _claims(params: LabParams) -> dict[str, str]:
-    debt = params.debt
-    sentences = {
+    owing = (
+        _debt(params)
+        if params.debt.enforced
+        else {"tracked": "Here debt is recorded and has no consequence."}
+    )
+    return {
         "claim": "Before each plate you claim how many bits you will learn. What you claim and don't learn becomes "
         "debt.",
-        "debt": f"Debt makes every plate dearer ({100.0 * debt.sensitivity:g} % per bit of debt)"
-        f"{' and is taken from your score' if debt.scored else ''}.",
+        **owing,
+        "refusal": "A refused action loses its heartbeat.",
+        "licence": "Bits that you claimed and learnt are your licence to publish about a compound.",
+    }
+
+
+def _debt(params: LabParams) -> dict[str, str]:
+    """Return what debt does where it is enforced."""
+    debt = params.debt
+    sentences = {
+        "debt": f"Debt makes every plate more expensive ({100.0 * debt.sensitivity:g} % per bit of debt)"
+        f"{' and is taken from your return' if debt.scored else ''}.",
         "threshold": f"Above {debt.threshold:g} bits of debt no plate but a calibration runs, and nothing is "
         "published.",
-        "refusal": "A refused action loses its heartbeat.",
     }
-    if debt.enforced and debt.bankruptcy:
+    if debt.bankruptcy:
         sentences["bankruptcy"] = "If debt blocks you and no calibration can be paid for, the episode ends."
     if debt.interest:
         capped = "" if debt.interest_cap is None else f" up to {debt.interest_cap:g} bits"
         sentences["interest"] = f"Each heartbeat debt grows by {100.0 * debt.interest:g} %{capped}."
     sentences["repayment"] = f"A calibration repays {debt.repay_per_well:g} bits for each of its wells."
-    licence = "Bits that you claimed and learnt are your licence to publish about a compound."
-    if not debt.enforced:
-        sentences["tracked"] = "Here debt is only recorded and has no consequence."
-    return sentences | {"licence": licence}
+    return sentences
 
 
 def _named(params: LabParams) -> str:
