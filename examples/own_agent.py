@@ -26,7 +26,9 @@ A bike costs 2 euros each way.
 Pets travel free on the open deck.
 The first ferry leaves at 06:20.
 On Sundays the last ferry leaves at 18:40."""
-AT_TEN = datetime.datetime(2026, 7, 1, 10, tzinfo=datetime.UTC)  # late hours would make replies dearer
+AT_TEN = datetime.datetime(
+    2026, 7, 1, 10, tzinfo=datetime.UTC
+)  # late hours would make replies more expensive
 TOOLS = [
     {"name": "search_notices", "annotations": {"readOnlyHint": True, "openWorldHint": False}},
     {"name": "send_reply", "annotations": {"destructiveHint": False}},
@@ -37,7 +39,7 @@ class Letter(NamedTuple):
     sender: str
     question: str
     words: tuple[str, ...]  # to search for, one after the other
-    found: str = ""  # what a model would say if a notice has one of them
+    answer: str = ""  # what a model would say if a notice has one of them
     missing: str = ""  # and if none of those that it tried has
 
 
@@ -65,13 +67,13 @@ class Clerk:
 
     def answer(self, letter: Letter) -> None:
         """Adequacy: compare the words of an answer with its calls, and correct it once."""
-        said, calls = self.look_up(letter, letter.question, tries=1)
-        found = score(said, calls, letter.question)
-        if found.score >= 2:
-            correction = correction_for("low", found.rule).text
-            print(f"  adequacy {found.score}, {found.rule}: {correction}")
-            said, _ = self.look_up(letter, f"{letter.question}\n{correction}", tries=len(letter.words))
-        self.send(letter.sender, said)
+        text, calls = self.look_up(letter, letter.question, tries=1)
+        result = score(text, calls, letter.question)
+        if result.score >= 2:
+            correction = correction_for("low", result.rule).text
+            print(f"  adequacy {result.score}, {result.rule}: {correction}")
+            text, _ = self.look_up(letter, f"{letter.question}\n{correction}", tries=len(letter.words))
+        self.send(letter.sender, text)
 
     def search(self, word: str) -> Call | None:
         """Debt: claim a bit before a search, and settle what it taught; None if debt refuses the search."""
@@ -99,7 +101,7 @@ class Clerk:
         from solvent.gate import FIXED, GateError, Sample, SentenceEmbedder
         from solvent.gate.reviews import Reviews, judge
 
-        samples = [Sample(sender, said, evidence) for sender, said, evidence in self.answers]
+        samples = [Sample(sender, text, evidence) for sender, text, evidence in self.answers]
         try:
             judged = judge(samples, SentenceEmbedder(), FIXED["standard"], domain="ferry")
         except GateError as missing:
@@ -126,14 +128,14 @@ class Clerk:
                 {"role": "tool", "tool_call_id": word, "content": call.result},
             ]
         read = tuple(call.result for call in calls if call.result != "nothing")
-        said = letter.found if read and letter.found else letter.missing or letter.found
-        self.transcript.append({"role": "assistant", "content": said})
-        self.answers.append((letter.sender, said, read))
-        return said, calls
+        text = letter.answer if read and letter.answer else letter.missing or letter.answer
+        self.transcript.append({"role": "assistant", "content": text})
+        self.answers.append((letter.sender, text, read))
+        return text, calls
 
-    def send(self, sender: str, said: str) -> None:
+    def send(self, sender: str, text: str) -> None:
         self.pay("send_reply", sender, notes=f"{sender} waits for an answer that is written.")
-        print(f"  sent to {sender}: {said}")
+        print(f"  sent to {sender}: {text}")
 
     def argue(self) -> None:
         """After a reflection the clerk may argue for a lower cost; a person reviews it."""

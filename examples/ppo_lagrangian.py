@@ -90,8 +90,8 @@ def main() -> None:
     }
     model = PPO("MlpPolicy", labs, learning_rate=1e-3, seed=given.seed, **settings)
     model.learn(given.steps, callback=DualAscent(labs, given.limit, rate=0.1))
-    found = episodes(LearnedAgent(model.policy, "ppo_lagrangian"), params, range(10_000, 10_500))
-    means = {name: float(np.mean(found[name])) for name in ("return", "debt_added")}
+    played = episodes(LearnedAgent(model.policy, "ppo_lagrangian"), params, range(10_000, 10_500))
+    means = {name: float(np.mean(played[name])) for name in ("return", "debt_added")}
     print("return {return:.2f} bits, new debt {debt_added:.2f} bits per episode".format(**means), end=" ")
     print(f"(limit {given.limit:g}, multiplier {labs.multiplier:.2f})")
 

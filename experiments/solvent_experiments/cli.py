@@ -221,7 +221,7 @@ def play(
 ) -> None:
     """Run the lab yourself in the terminal, or watch an agent run it.
 
-    Choose by number or word, such as `screen etoposide 0.5`. `?` explains what blocks now; a debrief ends the game.
+    Choose by number or word, as in `screen etoposide 0.5`. `?` explains what is blocking you; a debrief ends the game.
 
     Examples:
 

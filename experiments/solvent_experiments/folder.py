@@ -198,9 +198,9 @@ def _longer(present: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
 
 
 def first_difference(left: Any, right: Any) -> str | None:
-    """Return the first difference of two configs as text, if there is one: ``debt.threshold: 1.0 there, 2.0 here``."""
+    """Return the first difference of two configs as text, if there is one: ``debt.threshold 1.0 instead of 2.0``."""
     difference = next(differences(left, right), None)
-    return difference and "{}: {} there, {} here".format(*difference)
+    return difference and "{} {} instead of {}".format(*difference)
 
 
 def differences(left: Any, right: Any, key: str = "") -> Iterator[tuple[str, str, str]]:

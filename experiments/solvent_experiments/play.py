@@ -249,7 +249,7 @@ class Game:
         self._show()
 
     def biting_rule(self) -> str:
-        """Return the rules that matter most now, what blocks first."""
+        """Return the rules that matter most now, first what is blocking the player."""
         params, lab, texts = self.env.params, self.env.batch.labs[0], rules(self.env.params)
         topics = []
         if lab["debt"] > params.debt.threshold:
@@ -272,7 +272,7 @@ class Game:
     # -- the end
 
     def leave(self) -> None:
-        """Rest to the end of the episode, so that its debt is settled."""
+        """Rest to the end of the episode, where its debt grows by its interest."""
         lab = self.env.batch.labs[0]
         self._say(
             f"You left after {lab['heartbeat']} of {self.env.params.budget.heartbeats} heartbeats; the lab rests."

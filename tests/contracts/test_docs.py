@@ -16,7 +16,7 @@ from solvent import ENVIRONMENTS, LabEnv
 from solvent.adequacy.heuristic import MATRIX
 from solvent.debt import RefusalEvent
 from solvent.energy import CATEGORIES
-from solvent.energy.meter import plain
+from solvent.energy.meter import number_text
 from solvent.lab.codes import REFUSAL_REASONS
 from solvent.lab.mechanisms.energy import EnergyParams
 from solvent.lab.params import LabParams
@@ -147,10 +147,12 @@ def test_the_categories_and_multipliers_of_energy_are_the_codes():
     in_page = rows(text, "category")
     assert [name for name, *_ in in_page] == [f"`{name}`" for name in CATEGORIES]
     for (_, prices, floor, *_), line in zip(in_page, CATEGORIES.values(), strict=True):
-        assert prices == f"{plain(line.low)} to {plain(line.high)}"
-        assert floor == ("" if line.floor is None else plain(line.floor))
+        assert prices == f"{number_text(line.low)} to {number_text(line.high)}"
+        assert floor == ("" if line.floor is None else number_text(line.floor))
     multipliers = [params.first_use, params.error_rate, params.late_social, params.similar]
-    assert [row[1] for row in rows(text, "context")] == [plain(multiplier) for multiplier in multipliers]
+    assert [row[1] for row in rows(text, "context")] == [
+        number_text(multiplier) for multiplier in multipliers
+    ]
 
 
 def test_the_tables_of_debt_are_the_codes():

@@ -38,7 +38,7 @@ def test_rules_that_are_asked_for_come_first_and_a_line_says_so(smoke_run: RunFo
     rules = rules_for([policy], "Solvent/Debt-v0", {})
     assert rules.params.debt.threshold == 2.0
     assert notes_on([policy], rules) == [
-        f"{policy} was trained under other rules: debt.threshold: 1.0 there, 2.0 here"
+        f"{policy} was trained under other rules: debt.threshold 1.0 instead of 2.0"
     ]
 
 

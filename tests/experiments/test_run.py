@@ -268,7 +268,7 @@ def test_fewer_steps_than_a_policy_has_are_another_config(tmp_path: Path) -> Non
     folder = RunFolder(tmp_path / "run")
     folder.root.mkdir()
     folder.prepare(present)
-    with pytest.raises(ConfigError, match="n_timesteps: 4096 there, 2048 here"):
+    with pytest.raises(ConfigError, match="n_timesteps 4096 instead of 2048"):
         folder.prepare(load_experiment(with_steps(tmp_path / "b.yaml", 2048)))
 
 

@@ -104,7 +104,7 @@ def solve(params: LabParams, on_progress: Callable[[int, int], None] = lambda _d
 def _enumerate(params: LabParams, on_progress: Callable[[int, int], None]) -> tuple[Layer, ...]:
     n_actions, rows, tables = len(action_table(params)), hypotheses(params), tables_array(params)
     first, weights = start(params)
-    # Of each moment the states found so far: their numbers, labs, and the referee's beliefs in them.
+    # The states reached so far, by moment: their numbers, labs, and the referee's beliefs in them.
     waiting: dict[int, list[tuple[Ints, NDArray[Any], Floats]]] = {
         0: [(np.zeros(1, np.int64), first, weights)]
     }

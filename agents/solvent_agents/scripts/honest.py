@@ -419,7 +419,7 @@ def is_useful(lab, tables, book):
     return tables.horizon - lab.heartbeat > tables.proposals.review_heartbeats + book.useful_beats
 
 
-def is_too_dear(lab, verb, tables, book):
+def is_too_expensive(lab, verb, tables, book):
     """Return whether a cost is well above the cost from its ratings."""
     return lab.price[verb] > book.dear_factor * tables.base_price[verb]
 
@@ -429,7 +429,7 @@ def proposal(lab, tables, book):
     if not is_useful(lab, tables, book):
         return NOTHING
     verb = most_deferred(lab, tables)
-    if verb < 0 or lab.uses[verb] < book.paid_uses or not is_too_dear(lab, verb, tables, book):
+    if verb < 0 or lab.uses[verb] < book.paid_uses or not is_too_expensive(lab, verb, tables, book):
         return NOTHING
     if lab.reflected:
         return tables.first_action[PROPOSE]
@@ -443,7 +443,7 @@ def request(lab, tables, book):
     if not is_useful(lab, tables, book) or lab.slot >= tables.energy.slots - 1:
         return NOTHING
     for verb in (PUBLISH, DOSE_RESPONSE, SCREEN):
-        if needs_evidence(lab, verb) and is_too_dear(lab, verb, tables, book):
+        if needs_evidence(lab, verb) and is_too_expensive(lab, verb, tables, book):
             action = deferrable_action(lab, verb, tables, book)
             if action != NOTHING:
                 return action
@@ -534,8 +534,8 @@ class Honest:
         """Return actions for the labs whose records were opened."""
         if self._labs is None or len(self._labs) != len(observations):
             raise ValueError(
-                f"{self.name}: got {len(observations)} labs without their records; allowed: after "
-                "show_labs(agent, records, params) of solvent_agents.agent"
+                f"{self.name}: got {len(observations)} labs without their records; call "
+                "show_labs(agent, records, params) of solvent_agents.agent before act()"
             )
         actions = np.zeros(len(observations), np.int64)
         choose_each(self._labs, self._tables, self._book, actions)

@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from solvent.energy.meter import plain
+from solvent.energy.meter import number_text
 from solvent.energy.pricing import BOTH, ToolEnergy, energy_for_verb
 from solvent.energy.rules import CHANGE_EVERY, EVIDENCE_HEARTBEATS, STEP_LIMIT
 from solvent.lab.actions import offered_verbs
@@ -63,8 +63,8 @@ def _of_a_meter(meter: EnergyMeter, *, reviewed: bool) -> dict[str, str]:
     evidence = plural(EVIDENCE_HEARTBEATS, "heartbeat")
     step, hours = f"{100 * STEP_LIMIT:g}", CHANGE_EVERY.days * 24
     return words | {
-        "begin": words["begin"].format(balance=plain(meter.balance)),
-        "regeneration": plain(meter.regeneration),
+        "begin": words["begin"].format(balance=number_text(meter.balance)),
+        "regeneration": number_text(meter.regeneration),
         "leak": "",
         "wrong": "",
         "voice": words["voice"].format(evidence=evidence, step=step, hours=hours) if reviewed else "",
@@ -77,15 +77,17 @@ def _of_a_lab(params: LabParams) -> dict[str, str]:
     voice = words["voice"].format(
         evidence=plural(proposals.EVIDENCE_HEARTBEATS, "heartbeat"),
         review=plural(rules.review_heartbeats, "heartbeat"),
-        step=plain(proposals.STEP_LIMIT),
+        step=number_text(proposals.STEP_LIMIT),
         hours=proposals.CHANGE_HEARTBEATS,
     )
     wrong = words["wrong"].format(
-        most=rules.mispriced_most, low=plain(proposals.MISPRICED_LOW), high=plain(proposals.MISPRICED_HIGH)
+        most=rules.mispriced_most,
+        low=number_text(proposals.MISPRICED_LOW),
+        high=number_text(proposals.MISPRICED_HIGH),
     )
     return words | {
-        "begin": words["begin"].format(start=plain(energy.start)),
-        "regeneration": plain(energy.regeneration),
+        "begin": words["begin"].format(start=number_text(energy.start)),
+        "regeneration": number_text(energy.regeneration),
         "leak": words["leak"].format(leak=100.0 * energy.leak) if energy.leak else "",
         "wrong": wrong if rules.enabled and rules.mispriced_most > 0 else "",
         "limits": words["limits"].format(slots=plural(energy.slots, "action")),
@@ -100,19 +102,19 @@ def _text(
     words, rows, alone, floors, situation = _words(), [], [], [], []
     for tool, intent, price in actions:
         name, chat_only = _code(tool.name), tool.allowed_contexts != BOTH
-        rows.append(f"| {name} | {plain(price)} | {intent} | {'chat' if chat_only else 'any time'} |")
+        rows.append(f"| {name} | {number_text(price)} | {intent} | {'chat' if chat_only else 'any time'} |")
         alone += [name] if chat_only else []
-        floors += [f"{name} below {plain(tool.energy_cost_floor)}"] if tool.energy_cost_floor else []
+        floors += [f"{name} below {number_text(tool.energy_cost_floor)}"] if tool.energy_cost_floor else []
     late = _hours(LATE_FROM, LATE_UNTIL)
     for name, when in words["raising"].items():
         if (factor := getattr(energy, name)) > 1.0:
-            situation.append(f"- {when.format(late=late, again=texts['again'])}: ×{plain(factor)}")
+            situation.append(f"- {when.format(late=late, again=texts['again'])}: ×{number_text(factor)}")
     filled = {
         "rows": "\n".join(rows),
         "floors": words["floors"].format(floors=" or ".join(floors)) if floors else "",
         "situation": "\n".join(situation),
-        "multiplier_cap": plain(MULTIPLIER_CAP),
-        "cap": plain(cap),
+        "multiplier_cap": number_text(MULTIPLIER_CAP),
+        "cap": number_text(cap),
         "refused": words["refused"].format(names=_listed(alone)) if alone else "",
         "intents": f"{', '.join(INTENTS[:-1])} or {INTENTS[-1]}",
         "voice": texts["voice"] + words["low"] if texts["voice"] else words["silent"],

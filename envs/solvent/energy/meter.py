@@ -49,7 +49,7 @@ from solvent.lab.verbs import INTENTS
 from solvent.lab.words.quantities import plural
 
 __all__ = [
-    "Action", "EnergyMeter", "HeartbeatSummary", "Quote", "energy_for_action", "intent_summary_text", "plain",
+    "Action", "EnergyMeter", "HeartbeatSummary", "Quote", "energy_for_action", "intent_summary_text", "number_text",
 ]  # fmt: skip
 
 _DEFAULTS = EnergyParams()
@@ -124,7 +124,7 @@ class EnergyMeter:
         self._income, self._cap = in_thousandths(self.regeneration), in_thousandths(self.cap)
         begins = in_thousandths(_number("start", start))
         if begins > self._cap:
-            raise ValueError(f"start: got {plain(start)}; allowed: at most the cap {plain(cap)}")
+            raise ValueError(f"start: got {number_text(start)}; allowed: at most the cap {number_text(cap)}")
         self.params, self._clock = params, clock
         self.actions: dict[str, Action] = {}
         self._state = State(start=begins, balance=begins)
@@ -222,8 +222,8 @@ class EnergyMeter:
                 continue
             floor = action.tool.energy_cost_floor or 0.0
             if row.cost < floor:
-                got = f"price of {row.target_name!r:.60}: got {plain(row.cost)}"
-                raise ValueError(f"{got}; allowed: at least its floor {plain(floor)}")
+                got = f"price of {row.target_name!r:.60}: got {number_text(row.cost)}"
+                raise ValueError(f"{got}; allowed: at least its floor {number_text(floor)}")
             priced[row.target_name] = action._replace(price=row.cost)
         self.actions.update(priced)
 
@@ -371,7 +371,7 @@ class EnergyMeter:
         if not state.reflected:
             raise ProposalError("propose: got no reflection before it; allowed: right after reflect()")
         lower, paid = low < action.price, sorted(state.paid.get(name, {}).items())
-        evidence = [(beat, f"paid for, {plain(cost)} in all") for beat, cost in paid]
+        evidence = [(beat, f"paid for, {number_text(cost)} in all") for beat, cost in paid]
         if lower:
             deferrals = [row for row in state.deferrals if row.action_considered == name]
             evidence = [(row.heartbeat_number, _summary(row)) for row in deferrals if row.was_worthwhile]
@@ -443,7 +443,7 @@ class EnergyMeter:
 
 
 def _summary(row: Discomfort) -> str:
-    had = f"{plain(row.energy_available)} of {plain(row.energy_cost)} energy, worth {row.estimated_value:g}"
+    had = f"{number_text(row.energy_available)} of {number_text(row.energy_cost)} energy, worth {row.estimated_value:g}"
     return f"deferred, {row.deferral_reason}: {had}" + (f"; {row.agent_notes}" if row.agent_notes else "")
 
 
@@ -476,7 +476,9 @@ def energy_for_action(
     base = round(_number("cost", cost), 3)
     floor, contexts = (None, BOTH) if category == ACTION else CATEGORIES[category][3:5]
     if floor is not None and base < floor:
-        raise ValueError(f"{name}: got a cost of {plain(base)}; allowed: at least its floor {plain(floor)}")
+        raise ValueError(
+            f"{name}: got a cost of {number_text(base)}; allowed: at least its floor {number_text(floor)}"
+        )
     return ToolEnergy(name, category, base, floor, {"base": base} | factors, contexts)
 
 
@@ -491,10 +493,10 @@ def intent_summary_text(
         heading: the first line.
     """
     given = spent if isinstance(spent, Mapping) else dict(zip(INTENTS, spent, strict=True))
-    return "\n".join([heading, *(f"- {intent}: {plain(given.get(intent, 0.0))}" for intent in INTENTS)])
+    return "\n".join([heading, *(f"- {intent}: {number_text(given.get(intent, 0.0))}" for intent in INTENTS)])
 
 
-def plain(value: float) -> str:
+def number_text(value: float) -> str:
     """Format a number to three decimals without trailing zeros: ``6``, ``4.5``."""
     return f"{round(float(value), 3) + 0.0:.10g}"
 

@@ -140,9 +140,9 @@ def _verbs_of_clause(clause: list[str], *, versioned: bool) -> dict[int, str]:
         if word == "checkout" and versioned:
             deed = "modify"
         elif word in KINDS["noun"] and is_last and place and not verbs:
-            # frobnicate_branch: the noun of a verb that isn't known, unless it is dear itself
-            is_dear = deed in ("either", "send_public", "delete", "anything")
-            deed = deed if is_dear or clause[place - 1] in KINDS["revisions"] else None
+            # frobnicate_branch: the noun of a verb that isn't known, unless it is expensive itself
+            is_expensive = deed in ("either", "send_public", "delete", "anything")
+            deed = deed if is_expensive or clause[place - 1] in KINDS["revisions"] else None
         if deed:
             verbs[place] = deed
     return verbs

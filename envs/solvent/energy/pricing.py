@@ -292,9 +292,9 @@ def _category(name: str, words: list[str], hints: Hints, fields: Fields, descrip
     deeds = _deeds(words, fields)
     by_name = {_audience(deed, word, words, fields): word for deed, word in deeds.items() if deed != "untold"}
     if by_name:
-        dearest = _dearest(by_name)
-        reason = f"'{by_name[dearest]}' in its name says: {CATEGORIES[dearest].label}."
-        reading = _Reading(dearest, [reason])
+        costliest = _most_expensive(by_name)
+        reason = f"'{by_name[costliest]}' in its name says: {CATEGORIES[costliest].label}."
+        reading = _Reading(costliest, [reason])
     else:
         reading = _Reading("read", ["No verb in its name says what it does."])
     _weigh_description(reading, description)
@@ -305,7 +305,7 @@ def _category(name: str, words: list[str], hints: Hints, fields: Fields, descrip
         reading.reasons.insert(
             0, "Its name has hidden or look-alike characters, or is very long: not believed."
         )
-    _weigh_fields(reading, hints, fields, deletes=bool(by_name) and _dearest(by_name) == "delete")
+    _weigh_fields(reading, hints, fields, deletes=bool(by_name) and _most_expensive(by_name) == "delete")
     return reading
 
 
@@ -414,5 +414,5 @@ def _ratings(
     return tuple(rating.values())
 
 
-def _dearest(categories: Iterable[str]) -> str:
+def _most_expensive(categories: Iterable[str]) -> str:
     return max(categories, key=_RANK.__getitem__)

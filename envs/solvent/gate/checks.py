@@ -26,7 +26,7 @@ from solvent.gate.attribution import misplaced, swapped
 from solvent.gate.numbers import Stated, months, quantities
 from solvent.gate.policy import Verdict
 from solvent.gate.reading import pieces
-from solvent.gate.wording import QUOTED, clauses, content, flat, is_negated, plain
+from solvent.gate.wording import QUOTED, clauses, content, flat, is_negated, normalised
 
 __all__ = ["CheckResult", "run_checks"]
 
@@ -47,7 +47,7 @@ class CheckResult(NamedTuple):
 
 def run_checks(claim: str, evidence: Sequence[str]) -> tuple[CheckResult, ...]:
     """Return the results of all four checks on a claim and its spans, in the order of the table."""
-    text, texts = plain(claim), [plain(span) for span in evidence]
+    text, texts = normalised(claim), [normalised(span) for span in evidence]
     spans = list(dict.fromkeys([*texts, *pieces(texts)]))
     invented = _invented(text, spans)
     long = any(len(piece.split()) > 3 for piece in invented)

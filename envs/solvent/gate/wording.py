@@ -9,7 +9,7 @@ import re
 
 from solvent.gate.numbers import SPELLED, WORDS
 
-__all__ = ["QUOTED", "clauses", "content", "flat", "is_negated", "plain"]
+__all__ = ["QUOTED", "clauses", "content", "flat", "is_negated", "normalised"]
 
 _SAME = {
     **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u02bc`\u00b4"), "'"),
@@ -36,7 +36,7 @@ _MOST_CLAUSES = 300
 _SHORTEST_STEM = 3
 
 
-def plain(text: str) -> str:
+def normalised(text: str) -> str:
     """Return the text with one form each of dash and quote, and without invisible marks."""
     return text.translate(_SAME)
 

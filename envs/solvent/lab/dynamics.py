@@ -268,7 +268,7 @@ def end_of_episode(lab, tables):
 
 
 def close_step(lab, tables, step):
-    """End the episode if it is over; return the reward: the change of published bits less debt."""
+    """End the episode if it is over; return the reward: the change of published bits minus debt."""
     reason = end_of_episode(lab, tables)
     if reason != 0:
         if tables.career.enabled:

@@ -54,7 +54,7 @@ def headline(kept: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], th
         )
         panels[-1, column].set_xlabel("heartbeat")
     for row, measure in enumerate(MEASURES):
-        if measure != "debt":  # unsettled debt is on another scale
+        if measure != "debt":  # tracked debt is on another scale
             low, high = zip(*(axes.get_ylim() for axes in panels[row]), strict=True)
             for axes in panels[row]:
                 axes.set_ylim(min(low), max(high))

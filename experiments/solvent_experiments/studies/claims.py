@@ -1,7 +1,7 @@
 """Learnt claims: do gains reach them, and do they get more careful as debt rises?
 
 Each claim is located in the distribution of the gain under the visible belief (``records``): its *quantile* is 0.5 for
-a claim of the median. By the newsvendor's argument the best quantile falls as debt gets dearer. A learner under
+a claim of the median. By the newsvendor's argument the best quantile falls as debt gets more expensive. A learner under
 enforcement hardly ever has debt, so debt from 0 to 1.5 bits is also put into its labs. An agent in debt is later in its
 episode and knows more, so the difference is also taken within strata of the same plate and a similar expected gain.
 """

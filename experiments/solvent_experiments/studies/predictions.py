@@ -60,7 +60,7 @@ PREDICTIONS = Study(
     },
     columns=(*(column for _, column, *_ in MEASURES), "debt_added", "wrong", "return"),
     notes=(
-        "Where debt is only tracked it is not settled either, so the returns are not comparable.",
+        "Where debt is only tracked it is not taken off the return either, so the returns are not comparable.",
         "A refusal is caused by debt if the action would have run at zero debt.",
     ),
 )

@@ -66,7 +66,7 @@ def curves(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns
     """Return a row for each heartbeat of each episode, the first before any action.
 
     The columns are actions ``refused`` so far because of debt, ``debt``, ``wells`` left, and the ``net`` of accepted
-    bits less debt. After its end an episode keeps what it had.
+    bits minus debt. After its end an episode keeps what it had.
     """
     trace = rollout.episodes(agent, params, seeds.tolist(), trace=True)["trace"]
     running = ~np.isnan(trace["wells"])

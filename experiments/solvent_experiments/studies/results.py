@@ -159,7 +159,7 @@ def data_of(name: str, runs: Path) -> StudyData:
 
 
 def run_study(study: Study, data: StudyData, jobs: int | None, scale: Scale = FULL, *, quiet: bool) -> None:
-    """Train the arms and make the plays that are not there yet, with processes of this machine."""
+    """Train the arms and make the missing plays, with processes of this machine."""
     with Processes(jobs) as pool:
         run_arms(study, data, pool, scale, quiet=quiet)
         missing = [play for play in study.plays() if not data.table(play).exists()]

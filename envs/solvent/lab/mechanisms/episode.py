@@ -4,8 +4,8 @@ Mechanism. A heartbeat is an hour with at most ``slots`` actions. It ends with t
 each verb is allowed now is decided once, after every step and at the start (``dynamics.decide``); the mask, the
 observation and the next step read that decision. The episode ends at the horizon, when no action other than resting
 can ever execute again, or with bankruptcy. The reward of a step is the change
-of the published bits less the debt, so every episode is settled wherever it is cut off; where debt is only tracked, it
-is the published bits.
+of the published bits minus the debt, so every episode is accounted for wherever it is cut off; where debt is only
+tracked, it is the published bits.
 """
 
 from __future__ import annotations
