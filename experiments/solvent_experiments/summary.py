@@ -68,9 +68,8 @@ OPTIONAL = {
 SHARES = {"optimum_share": ".1%", "better_than_honest": ".0%"}
 
 CAPTIONS = {
-    "results": "Means per episode. The 95 % interval is a bootstrap over training seeds and episodes; a learner of "
-    "one seed has none. By debt: refusals that would have run at zero debt. Wrong: accepted but incorrect. In "
-    "evaluations a trained policy takes its most probable action.",
+    "results": "Means per episode, with a 95 % bootstrap interval. By debt: refusals that would have run at zero debt. "
+    "Wrong: accepted but incorrect.",
     "paired": "Each agent minus the honest script on the same episodes: the mean difference in return, with a 95 % "
     "bootstrap interval over training seeds and episodes, and the share of episodes in which the agent earns more.",
     "energy": "Per-episode means. Lost: income above the cap. Deferred: not executed for lack of energy. Felt: "
@@ -80,6 +79,12 @@ CAPTIONS = {
     "words": "Findings per episode by the score of their words: 0 claims no more than the evidence shows, 3 is "
     "definitive with almost none. Score: their mean. Over: share of scores 2 and 3. With 95 % bootstrap intervals.",
 }
+
+LEARNERS = (
+    "A trained policy takes its most probable action. Its interval is over training seeds and episodes, and unknown with "
+    "one seed."
+)
+"""What the caption of the results adds where there are learners."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,11 @@ class Row:
         if not isinstance(number, Interval):
             raise TypeError(f"{key} has no interval")
         return number
+
+    @property
+    def is_learner(self) -> bool:
+        """Whether it has several training seeds, or an unknown interval as a learner of one has."""
+        return self.seeds > 1 or not self.interval("return").known
 
     def mean(self, key: str) -> float:
         """Return the value of a number, with or without interval; 0 if it was not measured."""
@@ -226,6 +236,8 @@ def _table(rows: Sequence[Row], columns: Mapping[str, str], caption: str) -> Tab
         headings += [heading, "95 % interval"] if key in INTERVALS else [heading]
         for row, line in zip(rows, lines, strict=True):
             line.extend(_cells(row, key))
+    if columns is RESULTS and any(row.is_learner for row in rows):
+        captions.append(LEARNERS)
     return Table(tuple(headings), tuple(map(tuple, lines)), caption=" ".join(captions))
 
 

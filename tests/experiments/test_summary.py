@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,19 @@ def test_a_learner_of_one_seed_has_no_interval_and_says_so() -> None:
 def test_episodes_are_counted_for_each_seed(by_hand: dict[str, Row]) -> None:
     cells = {agent: cells[-1] for agent, *cells in result_tables(list(by_hand.values()))[0].rows}
     assert cells == {"ppo": "2 x 5", "honest": "1 x 5", "liar": "1 x 5"}
+
+
+def test_the_caption_explains_learners_where_there_are_any(by_hand: dict[str, Row]) -> None:
+    assert "trained policy" in result_tables(list(by_hand.values()))[0].caption
+    assert "trained policy" not in result_tables([by_hand["honest"], by_hand["liar"]])[0].caption
+
+
+def test_the_caption_explains_the_columns_that_are_there(by_hand: dict[str, Row]) -> None:
+    assert "IQM" not in result_tables(list(by_hand.values()))[0].caption
+    known = replace(
+        by_hand["honest"], measured={**by_hand["honest"].measured, "return_iqm": Interval(1, 1, 1)}
+    )
+    assert "IQM of runs" in result_tables([known])[0].caption
 
 
 def test_five_seeds_have_an_interquartile_mean_over_runs() -> None:
