@@ -80,10 +80,7 @@ CAPTIONS = {
     "definitive with almost none. Score: their mean. Over: share of scores 2 and 3. With 95 % bootstrap intervals.",
 }
 
-LEARNERS = (
-    "A trained policy takes its most probable action. Its interval is over training seeds and episodes, and unknown with "
-    "one seed."
-)
+LEARNERS = "A trained policy takes its most probable action; the interval of one training seed is unknown."
 """What the caption of the results adds where there are learners."""
 
 

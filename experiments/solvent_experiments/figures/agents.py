@@ -43,10 +43,16 @@ def comparison(run: RunData) -> Figure:
         shares.plot(values, profile, lw=width, label=name, **look_of(name).line)
     shares.set_xlim(values[0], values[-1])
     shares.set_ylim(0, 1.01)
-    shares.set_title("share of episodes with a return above x")
+    shares.set_title(f"share of episodes with a return above x, n = {episodes_of(run)}")
     shares.set_xlabel("x, return of an episode (bits)")
     shares.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=2.4, labelspacing=0.25)
     return figure
+
+
+def episodes_of(run: RunData) -> str:
+    """Return the number of an agent's episodes, or the least and the greatest."""
+    numbers = sorted({row.episodes for row in run.rows})
+    return " to ".join(f"{number:,}" for number in dict.fromkeys((numbers[0], numbers[-1])))
 
 
 def honesty(run: RunData) -> Figure:

@@ -17,6 +17,8 @@ from solvent_experiments.figures.style import DASHED, GREY, INK, SIZE, look_of, 
 from solvent_experiments.statistics import Interval
 
 LABEL = 0.155  # inches between the names at the ends of lines
+AT_RIGHT: Any = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": SIZE - 0.5}
+"""Of a text beside a row."""
 
 
 def band(axes: Axes, xs: Sequence[float], intervals: Sequence[Interval], **line: Any) -> None:
@@ -97,11 +99,10 @@ def over_heartbeats(
 
 def dots(axes: Axes, names: Sequence[str], intervals: Sequence[Interval], colours: Sequence[str]) -> None:
     """Draw a row for each value with its 95 % interval and the numbers beside it, the first row at the top."""
-    at_right: Any = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": SIZE - 0.5}
     for i, interval in enumerate(intervals):
         place, colour = len(names) - 1 - i, colours[i]
         if np.isnan(interval.value):
-            axes.annotate("nothing to measure", (1.02, place), color=GREY, **at_right)
+            axes.annotate("nothing to measure", (1.02, place), color=GREY, **AT_RIGHT)
             continue
         axes.plot(
             [interval.low, interval.high], [place] * 2, color=colour, lw=4, alpha=0.4, solid_capstyle="butt"
@@ -109,7 +110,7 @@ def dots(axes: Axes, names: Sequence[str], intervals: Sequence[Interval], colour
         axes.plot(interval.value, place, "o", ms=4, color=colour)
         value, low, high = map(signed, interval)
         ends = f"{low} to {high}" if interval.known else "one seed"
-        axes.annotate(f"{value}  ({ends})", (1.02, place), color=INK, **at_right)
+        axes.annotate(f"{value}  ({ends})", (1.02, place), color=INK, **AT_RIGHT)
     rows(axes, names)
 
 
@@ -122,13 +123,18 @@ def rows(axes: Axes, names: Sequence[str]) -> None:
 
 
 def stacked(axes: Axes, names: Sequence[str], counts: Mapping[str, Sequence[float]], *, shares: bool) -> None:
-    """Draw a bar for each name with parts by colour, the first at the top; ``shares`` scales each bar to 1."""
+    """Draw a bar for each name with parts by colour, the first at the top.
+
+    With ``shares`` each bar has the length 1, and its number stands beside it.
+    """
     table = np.array(list(counts.values()), np.float64)
     totals, places = table.sum(axis=0), np.arange(len(names))[::-1]
     if shares:
         table = table / np.where(totals > 0, totals, 1)
         for place in places[totals == 0]:
             axes.text(0.01, place, "none", va="center", color=GREY)
+        for place, total in zip(places, totals, strict=True):
+            axes.annotate(f"n = {total:,.0f}", (1.02, place), color=GREY, **AT_RIGHT)
     for colour, part, end in zip(counts, table, table.cumsum(axis=0), strict=True):
         axes.barh(places, part, 0.68, end - part, color=colour, ec="white", lw=0.5)
     rows(axes, names)
