@@ -49,7 +49,7 @@ def certainty(
     step_axis(left)
     left.set_xlabel("training steps")
     left.xaxis.set_major_locator(MaxNLocator(3))
-    right.set_title("findings that are right")
+    right.set_title(f"findings that are right, n ≥ {LEAST}")
     right.set_xlabel("confidence that they state")
     right.set_xlim(0.4, 1.0)
     right.set_ylim(0.0, 1.02)

@@ -97,7 +97,13 @@ def over_heartbeats(
     return ends
 
 
-def dots(axes: Axes, names: Sequence[str], intervals: Sequence[Interval], colours: Sequence[str]) -> None:
+def dots(
+    axes: Axes,
+    names: Sequence[str],
+    intervals: Sequence[Interval],
+    colours: Sequence[str],
+    markers: Sequence[str] = (),
+) -> None:
     """Draw a row for each value with its 95 % interval and the numbers beside it, the first row at the top."""
     for i, interval in enumerate(intervals):
         place, colour = len(names) - 1 - i, colours[i]
@@ -107,7 +113,7 @@ def dots(axes: Axes, names: Sequence[str], intervals: Sequence[Interval], colour
         axes.plot(
             [interval.low, interval.high], [place] * 2, color=colour, lw=4, alpha=0.4, solid_capstyle="butt"
         )
-        axes.plot(interval.value, place, "o", ms=4, color=colour)
+        axes.plot(interval.value, place, markers[i] if markers else "o", ms=4, color=colour)
         value, low, high = map(signed, interval)
         ends = f"{low} to {high}" if interval.known else "one seed"
         axes.annotate(f"{value}  ({ends})", (1.02, place), color=INK, **AT_RIGHT)

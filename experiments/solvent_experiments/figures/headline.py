@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from solvent_experiments.figures.data import stretches
 from solvent_experiments.figures.frame import level_line, step_axis
-from solvent_experiments.figures.style import DASHED, GREEN, GREY, RED, WINE, Look, look_of, new_figure
+from solvent_experiments.figures.style import DASHED, GREEN, GREY, RED, look_of, new_figure
 from solvent_experiments.folder import Columns
 
 MEASURES = {
@@ -27,8 +27,6 @@ LEARNING = {
     "wrong": "wrong findings",
 }
 """What is drawn over training, per episode."""
-LIARS = {"max_claimer": Look(RED, (0, (1, 1))), "insister": Look(WINE, (0, (4, 1, 1, 1)))}
-"""In this figure they stand out; in others they are scripts among many."""
 SETTINGS = {"enforced": "debt enforced", "tracked": "debt only tracked"}
 
 
@@ -41,14 +39,15 @@ def headline(kept: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], th
         for row, (measure, title) in enumerate(MEASURES.items()):
             axes = panels[row, column]
             for agent in agents:
-                axes.plot(of_agent[agent][measure], lw=1.8, **(LIARS.get(agent) or look_of(agent)).line)
+                axes.plot(of_agent[agent][measure], lw=1.8, **look_of(agent).line)
             axes.set_title(title if column == 0 else "")
             axes.yaxis.set_major_locator(MaxNLocator(4))
             axes.margins(x=0)
             if measure == "debt":
                 level_line(axes, threshold)
+                axes.set_ylim(top=max(axes.get_ylim()[1], 1.3 * threshold))  # room for its name
                 at: Any = {"xycoords": ("axes fraction", "data"), "va": "bottom", "fontsize": 7}
-                axes.annotate("threshold", (0.99, threshold), ha="right", color=GREY, **at)
+                axes.annotate("threshold", (0.01, threshold), color=GREY, **at)
         panels[0, column].annotate(
             SETTINGS[setting], (0, 1.32), xycoords="axes fraction", fontsize=10, fontweight="bold"
         )
@@ -58,7 +57,7 @@ def headline(kept: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], th
             low, high = zip(*(axes.get_ylim() for axes in panels[row]), strict=True)
             for axes in panels[row]:
                 axes.set_ylim(min(low), max(high))
-    lines = [Line2D([], [], lw=1.8, **(LIARS.get(agent) or look_of(agent)).line) for agent in agents]
+    lines = [Line2D([], [], lw=1.8, **look_of(agent).line) for agent in agents]
     figure.legend(lines, agents, loc="outside lower left", ncols=len(agents), handlelength=2.6)
     return figure
 

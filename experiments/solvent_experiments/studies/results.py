@@ -42,7 +42,9 @@ SHIPPED = Path(__file__).resolve().parents[3] / "docs" / "results" / "studies"
 RESULT = "a result that `solvent study show NAME --out DIR` wrote"
 DIGITS = 6
 EXPECTED = {-1: "below 0", 0: "", 1: "above 0"}
-COLOURS = {CONFIRMED: GREEN, REFUTED: RED}
+LOOKS = {CONFIRMED: (GREEN, "o"), REFUTED: (RED, "X")}
+"""Colour and marker of a finding."""
+UNDECIDED = (BLUE, "s")
 
 
 class Number(BaseModel):
@@ -231,11 +233,11 @@ def findings_figure(result: StudyResult) -> Figure:
     figure.set_figwidth(8.0)
     grid = figure.subplots(len(panels), 1, height_ratios=heights, squeeze=False)[:, 0]
     for axes, (unit, part) in zip(grid, panels.items(), strict=True):
-        colours = [COLOURS.get(finding.verdict, BLUE) for finding in part.values()]
-        dots(axes, list(part), [finding.interval for finding in part.values()], colours)
+        colours, markers = zip(*(LOOKS.get(of.verdict, UNDECIDED) for of in part.values()), strict=True)
+        dots(axes, list(part), [finding.interval for finding in part.values()], colours, markers)
         axes.axvline(0, color=GREY, lw=0.8)
         axes.set_xlabel(unit)
-    legend = "green: supports the claim, red: contradicts it, blue: inconclusive or untested"
+    legend = "green dot: supports the claim, red cross: contradicts it, blue square: inconclusive or untested"
     figure.supxlabel(f"95 % intervals{_over_seeds(result)}; {legend}", fontsize="small")
     return figure
 
