@@ -44,7 +44,7 @@ FILMED = 24
 LIAR = "insister"
 SETTINGS = {"debt only tracked": {"debt": {"enforced": False}}, "debt enforced": {}}
 TRIED = range(200)
-"""Seeds of labs of which the film shows the most typical one."""
+"""Seeds of labs of which the film shows a typical one."""
 WIDTH, HEADING = 720, 34
 """Of a film or half of one, and the height of its heading, pixels."""
 FILM: Mapping[str, Any] = {"save_all": True, "loop": 0, "quality": 60, "method": 6}
@@ -75,14 +75,16 @@ def _narrow(frame: Image.Image) -> Image.Image:
 
 
 def typical_seed(labs: Mapping[str, LabParams]) -> int:
-    """Return the seed whose returns and refusals of the liar are nearest to their means in all of the labs."""
-    distance = np.zeros(len(TRIED))
+    """Return the seed, of those where debt refuses the liar, whose returns and refusals are nearest to their means."""
+    distance, refused = np.zeros(len(TRIED)), np.zeros(len(TRIED), bool)
     for params in labs.values():
         played = episodes(PLAYERS[LIAR](params, 0), params, TRIED)
+        refused |= played["refusals_by_debt"] > 0
         for name in ("return", "debt_added", "refusals_by_debt"):
             values = played[name].astype(np.float64)
             distance += ((values - values.mean()) / max(1e-9, values.std())) ** 2
-    return TRIED[int(distance.argmin())]
+    print(f"debt refuses {LIAR} in {refused.sum()} of {len(TRIED)} labs")
+    return TRIED[int(np.where(refused, distance, np.inf).argmin())]
 
 
 def draw_side_by_side() -> None:
@@ -92,7 +94,8 @@ def draw_side_by_side() -> None:
     films = {name: filmed(params, LIAR, seed) for name, params in labs.items()}
     length = max(map(len, films.values()))
     halves = [
-        [_half(name, film[min(i, len(film) - 1)]) for i in range(length)] for name, film in films.items()
+        [_half(f"Solvent/Debt-v0, {name}", film[min(i, len(film) - 1)]) for i in range(length)]
+        for name, film in films.items()
     ]
     both = [_joined(*pair) for pair in zip(*halves, strict=True)]
     durations = [450] * (length - 1) + [4000]
@@ -127,10 +130,10 @@ def draw_desk() -> None:
         threading.Thread(target=desk.serve, args=(listening,), daemon=True).start()
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path="/usr/bin/chromium")
-            page = browser.new_page(viewport={"width": 860, "height": 1200})
+            page = browser.new_page(viewport={"width": 860, "height": 400})
             page.goto(f"{address}/?token={desk.token}")
             page.goto(f"{address}/costs/{store.proposals()[0].id}")
-            page.screenshot(path=IMG / "desk.png")
+            page.screenshot(path=IMG / "desk.png", full_page=True)
             browser.close()
         store.close()
     with Image.open(IMG / "desk.png") as picture:
