@@ -133,7 +133,7 @@ def test_wells_energy_and_debt_are_conserved(env_id, choose):
         owed += after["debt_recalled"] if params.career.enabled else 0.0
         assert after["debt"] == pytest.approx(owed, abs=1e-9)
         assert after["debt"] >= 0.0
-        counted = params.debt.scored  # the document's debt is not taken off the score
+        counted = params.debt.scored  # the document's debt is not taken off the return
         assert reward == pytest.approx(step["published_bits"] - counted * (after["debt"] - before["debt"]))
         assert after["score"] == pytest.approx(after["published_bits"] - counted * after["debt"])
         published = step["event"] == Event.PUBLISHED

@@ -16,7 +16,7 @@ As a heartbeat closes, debt ``d`` below ``interest_cap`` grows by ``min(interest
 document's "compounding effect". The cap keeps an agent that explores at random from drowning.
 
 Departures from the source document, undone by the preset ``document``: debt bears interest, at a rate that the document
-doesn't give; findings can owe; debt is taken off the score; the episode ends with bankruptcy.
+doesn't give; findings can owe; debt is taken off the return; the episode ends with bankruptcy.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class DebtParams(ParamGroup):
     bankruptcy: bool = setting(
         True, "switch", "the episode ends where debt blocks and no calibration is affordable"
     )
-    scored: bool = setting(True, "switch", "debt is taken off the score")
+    scored: bool = setting(True, "switch", "debt is taken off the return")
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
