@@ -99,7 +99,7 @@ async def _ask_command(command: str, timeout: float, listing: Listing, errlog: A
         raise ServerError("is neither a command line nor a URL; allowed: a command, http:// or https://")
     program = shutil.which(words[0])
     if program is None:
-        raise ServerError("no such command")
+        raise ServerError("no such command; allowed: the command of an MCP server, or its URL")
     # The SDK has no limit for what a command sends, the relay has one. -I: it imports nothing from here.
     relayed = ["-I", relay.__file__, str(MOST_SENT), program, *words[1:]]
     # Bytes that aren't UTF-8 become junk instead of breaking the reader.
