@@ -32,9 +32,7 @@ def energy_curve(run: RunData) -> Figure | None:
     level.set_xticks(beats, [f"{(start + beat) % 24:02d}" for beat in beats])
     level.grid(visible=False, axis="x")
     level.set_title("energy at the start of each heartbeat; dashed: cap")
-    level.set_xlabel(
-        "hour of the day; grey: the user is away\n(line: mean, band: a learner's 10th to 90th percentile)"
-    )
+    level.set_xlabel("hour of the day; grey: the user is away; band: 10th to 90th percentile")
     names_at_right(level, ends, inches)
     of = {agent: _by_intent(run, agent) for agent in run.agents}
     stacked(
