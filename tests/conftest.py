@@ -57,8 +57,8 @@ def wanted_data(report: pytest.TestReport | pytest.CollectReport) -> bool:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """In CI, where samples of published data are there, fail unless the tests that read them ran."""
-    whole = session.config.getoption("markexpr") == "" and not session.config.getoption("file_or_dir")
-    if not (whole and PUBLIC_DATA.is_dir() and os.environ.get("CI")) or hasattr(
+    complete = session.config.getoption("markexpr") == "" and not session.config.getoption("file_or_dir")
+    if not (complete and PUBLIC_DATA.is_dir() and os.environ.get("CI")) or hasattr(
         session.config, "workerinput"
     ):
         return

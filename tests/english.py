@@ -75,10 +75,10 @@ def main() -> str | None:
                 line, words = text.count("\n", 0, hit.start()) + 1, " ".join(hit[0].split())
                 if (name, words) not in EXCEPTIONS:
                     hits.append(f"{name}:{line}: {instead}: {words}")
+    for path in [*files, *sorted((ROOT / "tests").rglob("*.py"))]:
         if path.suffix == ".py":
-            hits += [
-                f"{name}:{line}: a noun: {word}" for line, word in names(text) if (name, word) not in KEPT
-            ]
+            name, given = path.relative_to(ROOT).as_posix(), names(path.read_text(encoding="utf-8"))
+            hits += [f"{name}:{line}: a noun: {word}" for line, word in given if (name, word) not in KEPT]
     return "\n".join(hits) or None
 
 

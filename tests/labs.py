@@ -126,8 +126,8 @@ def talk(table: Any, mask: Any, known: Any, rng: np.random.Generator) -> int:
     plates &= mask & ((table["claim"] == 0.25) | (table["claim"] == 1.0))
     if rng.random() < 0.7:
         plates &= table["compound"] < 3
-    said = mask & says & (known[table["compound"]] > 0)
-    pools = ((0.35, said), (0.8, plates), (0.85, says), (0.97, mask), (1.0, (table["verb"] >= 0)))
+    message = mask & says & (known[table["compound"]] > 0)
+    pools = ((0.35, message), (0.8, plates), (0.85, says), (0.97, mask), (1.0, (table["verb"] >= 0)))
     pool = next(pool for limit, pool in pools if draw < limit)
     return int(rng.choice((pool if pool.any() else (table["verb"] >= 0)).nonzero()[0]))
 
@@ -138,7 +138,7 @@ def talk_all(labs: Any, rng: np.random.Generator) -> Any:
     return np.array([talk(labs.actions, mask, row, rng) for mask, row in zip(masks, known, strict=True)])
 
 
-def shown(env: Any) -> dict[str, float]:
+def observed(env: Any) -> dict[str, float]:
     """Return the observation by the names of its elements."""
     return dict(zip(env.observation_fields, env.batch.observations[0].tolist(), strict=True))
 

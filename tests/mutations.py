@@ -121,14 +121,14 @@ def rounds_of(mutation: dict[str, Any]) -> list[list[str]]:
 def first_failure(tree: Path, tests: list[str], *, compiled: bool = False) -> str | None:
     """Return the first test that fails in the tree, or None."""
     # Most need not be compiled: as plain Python their tests take seconds.
-    plain = not compiled and all(test.startswith(PLAIN) for test in tests)
+    simple = not compiled and all(test.startswith(PLAIN) for test in tests)
     # Two of the reference's labs have every rule, a third the other inflation: enough for a mistake.
     few = (
         ["-k", "step_by_step and (Lab or wrong or two_tier)"]
         if "reference" in tests[0] and "::" not in tests[0]
         else []
     )
-    switches = {"CI": "1", "OMP_NUM_THREADS": "1", "NUMBA_DISABLE_JIT": str(int(plain))}
+    switches = {"CI": "1", "OMP_NUM_THREADS": "1", "NUMBA_DISABLE_JIT": str(int(simple))}
     # For the commands that tests start; pytest itself finds the packages by its own settings.
     switches["PYTHONPATH"] = os.pathsep.join(str(tree / name) for name in ("envs", "agents", "experiments"))
     options = {"cwd": tree, "env": os.environ | switches, "timeout": TIMEOUT}
@@ -140,8 +140,8 @@ def first_failure(tree: Path, tests: list[str], *, compiled: bool = False) -> st
         return f"timeout of {tests[0]}"
     if ended.returncode in (0, 5):  # 5: no test collected
         return None
-    found = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", ended.stdout, re.MULTILINE)
-    return found[1] if found else f"exit code {ended.returncode} of {tests[0]}"
+    result = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", ended.stdout, re.MULTILINE)
+    return result[1] if result else f"exit code {ended.returncode} of {tests[0]}"
 
 
 def tried(tree: Path, mutation: dict[str, Any]) -> str | None:

@@ -33,8 +33,8 @@ def crossed(a: str, b: str) -> list[str]:
 
 def test_the_picture_shows_the_imports_of_the_sources() -> None:
     with Image.open(PROGRAM["PICTURE"]) as picture:
-        shown = {tuple(arrow) for arrow in json.loads(picture.info["Description"])}
-    assert shown == ARROWS, "draw it again: python docs/architecture.py"
+        arrows = {tuple(arrow) for arrow in json.loads(picture.info["Description"])}
+    assert arrows == ARROWS, "draw it again: python docs/architecture.py"
 
 
 def test_arrows_lead_wherever_imports_do() -> None:

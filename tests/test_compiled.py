@@ -90,8 +90,10 @@ def test_the_processes_of_a_command_announce_compiling_once(tmp_path):
 def test_a_command_shares_its_announcement_with_its_workers(tmp_path):
     code = "import sys; sys.argv = ['solvent', '--version']\nfrom solvent_experiments.__main__ import main\nmain()"
     paths = os.pathsep.join(str(ROOT / folder) for folder in ("envs", "agents", "experiments"))
-    shown = "import atexit, os\natexit.register(lambda: print(os.environ['SOLVENT_COMPILATION_ANNOUNCED']))\n"
-    run = play(code=shown + code, sources=paths, TMPDIR=str(tmp_path))
+    output = (
+        "import atexit, os\natexit.register(lambda: print(os.environ['SOLVENT_COMPILATION_ANNOUNCED']))\n"
+    )
+    run = play(code=output + code, sources=paths, TMPDIR=str(tmp_path))
     assert run.stdout.splitlines()[-1].startswith(str(tmp_path))
 
 

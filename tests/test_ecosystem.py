@@ -68,8 +68,8 @@ def test_gymnasium_records_the_episodes_of_a_vector(env_id: str, mode: str) -> N
     for _ in range(3):
         *_, infos = labs.step(np.zeros(2, np.int64))
     assert infos["episode"]["l"].tolist() == [3, 3]
-    told = infos["final_info"] if mode == "SAME_STEP" else infos
-    assert told["episode_summary"]["length"].tolist() == [3, 3]
+    message = infos["final_info"] if mode == "SAME_STEP" else infos
+    assert message["episode_summary"]["length"].tolist() == [3, 3]
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ def imitating(tmp_path_factory: Any) -> Path:
     """The folder of a model of two layers that has imitated the crowd."""
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("language")
-    plain = words(["screen nocodazole etoposide publish dose_response calibrate"])
-    tokenizer = words([line for one in crowd(plain, TINY, SEEDS) for line in one.lines])
+    bare_tokenizer = words(["screen nocodazole etoposide publish dose_response calibrate"])
+    tokenizer = words([line for one in crowd(bare_tokenizer, TINY, SEEDS) for line in one.lines])
     config = LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2,
         num_attention_heads=4, max_position_embeddings=4096, eos_token_id=tokenizer.eos_token_id,
@@ -94,7 +94,7 @@ def test_the_model_of_a_conversation_is_asked_for_each_of_its_tokens(imitating: 
     model, tokenizer = loaded(imitating)
     for one in play(model, tokenizer, TINY, range(20, 24), greedy=True):
         logits = model(input_ids=torch.tensor([one.prompt + one.ids])).logits[0, len(one.prompt) - 1 :]
-        own = [i for i, mine in enumerate(one.own) if mine]
+        own = [i for i, is_own in enumerate(one.own) if is_own]
         assert [int(logits[i].argmax()) for i in own] == [one.ids[i] for i in own]
 
 

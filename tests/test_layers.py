@@ -41,24 +41,24 @@ ABOVE = {
 
 def imports(source: str) -> set[str]:
     """Every module that ``source`` may import: ``from a import b`` counts as ``a.b``."""
-    found: set[str] = set()
+    result: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            result |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute, so that they can be read"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+            result |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return result
 
 
 def graph() -> dict[str, set[str]]:
     """Module -> what it imports, over the three packages."""
-    found = {}
+    result = {}
     for root in PACKAGES:
         for path in sorted((ROOT / root).rglob("*.py")):
             name = ".".join(path.relative_to(ROOT / root).with_suffix("").parts).removesuffix(".__init__")
-            found[name] = imports(path.read_text(encoding="utf-8"))
-    return found
+            result[name] = imports(path.read_text(encoding="utf-8"))
+    return result
 
 
 GRAPH = graph()

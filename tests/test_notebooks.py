@@ -39,7 +39,7 @@ def names_taken(code: str) -> set[tuple[str, str]]:
     ``module.name`` after ``import module``.
     """
     nodes = list(ast.walk(ast.parse(code)))
-    whole = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    complete = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     imported = {
         (str(node.module), alias.name)
         for node in nodes
@@ -49,7 +49,7 @@ def names_taken(code: str) -> set[tuple[str, str]]:
     attributes = {
         (ast.unparse(node.value), node.attr)
         for node in nodes
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in whole
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in complete
     }
     return {(module, name) for module, name in imported | attributes if module.startswith("solvent")}
 
@@ -97,11 +97,11 @@ def executed(path: Path, folder: Path) -> Any:
 @pytest.mark.slow
 @each
 def test_it_runs_without_a_warning_and_shows_what_is_stored(path: Path, tmp_path: Path) -> None:
-    found, stored = executed(path, tmp_path), read(path)
-    outputs = [output for cell in found.cells for output in cell.get("outputs", [])]
-    said = "".join(output.text for output in outputs if output.get("name") == "stderr")
-    assert [line for line in said.splitlines() if not line.startswith(COMPILING)] == []
-    for now, before in zip(found.cells, stored.cells, strict=True):
+    result, stored = executed(path, tmp_path), read(path)
+    outputs = [output for cell in result.cells for output in cell.get("outputs", [])]
+    message = "".join(output.text for output in outputs if output.get("name") == "stderr")
+    assert [line for line in message.splitlines() if not line.startswith(COMPILING)] == []
+    for now, before in zip(result.cells, stored.cells, strict=True):
         assert pictures(now) == pictures(before)
         if VARIES not in now.metadata.get("tags", ()):
             assert texts(now) == texts(before), now.source
@@ -117,15 +117,15 @@ def texts(cell: Any) -> str:
     return "".join(
         output.text if "text" in output else output.data["text/plain"]
         for output in outputs
-        if not shown(output) and output.get("name") != "stderr"
+        if not is_displayed(output) and output.get("name") != "stderr"
     )
 
 
 def pictures(cell: Any) -> int:
-    return sum(shown(output) for output in cell.get("outputs", []))
+    return sum(is_displayed(output) for output in cell.get("outputs", []))
 
 
-def shown(output: Any) -> bool:
+def is_displayed(output: Any) -> bool:
     return "image/png" in output.get("data", {})
 
 

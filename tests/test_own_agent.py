@@ -51,10 +51,10 @@ def test_debt_energy_and_adequacy_leave_their_records(tmp_path, capsys, without_
 
     with CostStore(folder / "solvent_costs.db", create=False) as store:
         (proposal,) = store.proposals("pending")
-        said = [source["summary"] for source in proposal.evidence]
+        summaries = [source["summary"] for source in proposal.evidence]
         assert proposal.target_name == "send_reply"
         assert len(set(proposal.heartbeat_refs)) >= 2
-        assert any("waits for an answer" in line for line in said)
+        assert any("waits for an answer" in line for line in summaries)
         assert {row.action_considered for row in store.discomfort()} >= {"send_reply"}
 
     proposals, adequacy, desk = commands(printed)

@@ -46,8 +46,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def only(folder: Path, pattern: str) -> Path:
-    (found,) = folder.glob(pattern)
-    return found
+    (result,) = folder.glob(pattern)
+    return result
 
 
 def test_the_wheel_holds_the_packages_whole_and_nothing_else(built: Path) -> None:
@@ -177,8 +177,8 @@ def test_an_extra_that_leads_to_torch_names_its_range() -> None:
 def pins() -> dict[str, str]:
     """The version of each distribution in constraints.txt."""
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    found = (line.partition("==") for line in lines if line and not line.startswith("#"))
-    return {canonicalize_name(name): version for name, _, version in found}
+    result = (line.partition("==") for line in lines if line and not line.startswith("#"))
+    return {canonicalize_name(name): version for name, _, version in result}
 
 
 @pytest.mark.parametrize("name", ["numba", "torch"])

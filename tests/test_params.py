@@ -37,11 +37,11 @@ def nested(path, value):
     return value
 
 
-def refused(mapping, said):
+def refused(mapping, message):
     with pytest.raises(ParamError) as caught:
         LabParams.from_mapping(mapping, base=LabParams())
     text = str(caught.value)
-    assert text.startswith(said)
+    assert text.startswith(message)
     assert "allowed: " in text or "did you mean" in text
     assert "\n" not in text
 

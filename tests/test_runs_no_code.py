@@ -39,11 +39,11 @@ def findings(source: str) -> Iterator[str]:
 
 
 def test_no_source_can_run_what_it_loads() -> None:
-    found = [
+    result = [
         f"{path.relative_to(ROOT)}: {what}" for path in SOURCES for what in findings(path.read_text("utf-8"))
     ]
     assert SOURCES
-    assert found == []
+    assert result == []
 
 
 @pytest.mark.parametrize(

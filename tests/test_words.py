@@ -101,7 +101,7 @@ def test_energies_are_the_instruments(seed):
 def test_verdicts_foretold_are_given(level, seed):
     env = played(level, seed)
     put(env, heartbeat=6, slot=0, done=0, energy=20_000) if level == "lab" else None
-    told = 0
+    message = 0
     for m in np.flatnonzero(env.get_state()["experiments"]):
         for wording, confidence in SAID.items():
             before = env.get_state()
@@ -110,9 +110,9 @@ def test_verdicts_foretold_are_given(level, seed):
             assert (info["verdict"], info["hallucination_energy"]) == (finding.verdict, finding.energy)
             if level == "lab":
                 assert (info["adequacy"], info["adequacy_rule"]) == (finding.adequacy, finding.rule)
-            told += 1
+            message += 1
             env.set_state(before)
-    assert told
+    assert message
 
 
 def test_more_severe_verdict_holds():
@@ -179,7 +179,7 @@ def test_saved_measurements_are_read_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"assay": {"compounds": ["aspirin"]}}, "assay.compounds: got ('aspirin',), for which no sentence"),
         ({"assay": {"bins": 13}}, "assay: got readouts whose sentences were not measured; allowed: bins 12"),
@@ -187,7 +187,7 @@ def test_saved_measurements_are_read_back(tmp_path):
         ({"plates": {"screen": {"doses": [2e-6, 1e-5]}}}, "plates: got (1e-08, "),
     ],
 )
-def test_what_was_not_measured_is_named(changes, said):
+def test_what_was_not_measured_is_named(changes, message):
     with pytest.raises(ParamError) as error:
         LabEnv(changes, preset="gate")
-    one_line(error, said)
+    one_line(error, message)

@@ -15,8 +15,8 @@ from tests.yardstick.digest import differences
 RECORDED = json.loads(KEPT.read_text(encoding="utf-8"))
 
 
-def changed(kept: Any, found: Any, where: str) -> list[str]:
-    return [*differences(kept, json.loads(json.dumps(found)), where)]
+def changed(kept: Any, result: Any, where: str) -> list[str]:
+    return [*differences(kept, json.loads(json.dumps(result)), where)]
 
 
 @pytest.mark.parametrize("name", ["default", "lab", "tiny"])
@@ -30,15 +30,15 @@ def test_scripts_play_as_recorded() -> None:
 
 
 def test_shipped_policies_play_as_recorded() -> None:
-    found = agents.policies()
-    assert changed({name: RECORDED["agents"][name] for name in found}, found, "agents") == []
+    result = agents.policies()
+    assert changed({name: RECORDED["agents"][name] for name in result}, result, "agents") == []
 
 
 def test_differences_are_noticed() -> None:
     kept = {"told": "a1", "fields": {"wells": "b1", "debt": "b2"}, "scores": [0, 3, 2], "kappa": 0.61}
     assert changed(kept, {**kept, "fields": {"wells_left": "b1", "debt": "b2"}, "new": 1}, "lab") == []
-    found = {"told": "a2", "fields": {"wells": "b1", "debt": "b3"}, "scores": [0, 3, 1], "kappa": 0.6}
-    assert changed(kept, found, "lab") == [
+    result = {"told": "a2", "fields": {"wells": "b1", "debt": "b3"}, "scores": [0, 3, 1], "kappa": 0.6}
+    assert changed(kept, result, "lab") == [
         "lab/told: was 'a1', is 'a2'",
         "lab/fields/debt",
         "lab/scores: 1 of 3; item 2 was 2, is 1",

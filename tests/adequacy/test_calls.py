@@ -22,9 +22,9 @@ def test_a_flag_counts_before_the_words():
 
 
 def test_text_that_a_tool_shows_is_no_failure():
-    shown = "raise ValueError('error: failed')\n3 failed"
-    assert outcome(tool("Read", shown, file_path="a.py")) is Outcome.PASSED
-    assert outcome(bash("cat log.txt", shown)) is Outcome.PASSED
+    output = "raise ValueError('error: failed')\n3 failed"
+    assert outcome(tool("Read", output, file_path="a.py")) is Outcome.PASSED
+    assert outcome(bash("cat log.txt", output)) is Outcome.PASSED
 
 
 def test_a_tool_that_answers_with_an_error_failed():

@@ -58,8 +58,8 @@ def test_score_as_json_prints_one_object_per_turn(tmp_path):
 
 def test_a_turn_with_calls_that_were_not_understood_is_unread():
     odd = {"type": "strange_tool_call", "payload": {"x": 1}}
-    said = (("user", "Do the tests pass?"), ("assistant", [odd]), ("assistant", "All tests pass."))
-    written([{"role": role, "content": content} for role, content in said], "t.jsonl")
+    message = (("user", "Do the tests pass?"), ("assistant", [odd]), ("assistant", "All tests pass."))
+    written([{"role": role, "content": content} for role, content in message], "t.jsonl")
     ended = adequacy("score", "t.jsonl", "--json")
     (turn,) = map(json.loads, ended.succeeded().splitlines())
     assert (turn["score"], turn["rule"], turn["escalate"], turn["unread"]) == (None, "unread", True, 1)

@@ -77,9 +77,9 @@ def test_kappa_is_cohens_with_quadratic_weights():
     x, y = np.array(a), np.array(b)
     observed = ((x - y) ** 2).mean()
     expected = ((x[:, None] - y[None]) ** 2).mean()
-    found = kappa(a, b)
-    assert found.value == pytest.approx(1 - observed / expected)
-    assert found.low <= found.value <= found.high
+    result = kappa(a, b)
+    assert result.value == pytest.approx(1 - observed / expected)
+    assert result.low <= result.value <= result.high
     assert kappa(a, a).value == 1.0
     assert kappa_difference(a, a, b) == (0.0, 0.0, 0.0)
     assert kappa_difference(a, b, a).value > 0

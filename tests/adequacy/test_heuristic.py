@@ -71,10 +71,10 @@ def test_a_call_of_an_earlier_turn_is_evidence_if_the_response_refers_to_it():
 
 
 def test_a_cited_line_is_a_narrow_claim():
-    shown = tool("Read", "9 if order.owner is None: deny()", path="src/access.py")
+    read = tool("Read", "9 if order.owner is None: deny()", path="src/access.py")
     claim = "Nobody sees an order without an owner"
-    assert score(f"{claim} (src/access.py, line 9).", [shown]).score == 1
-    assert score(f"{claim}.", [shown]).score == 2
+    assert score(f"{claim} (src/access.py, line 9).", [read]).score == 1
+    assert score(f"{claim}.", [read]).score == 2
 
 
 def test_a_measured_number_that_no_result_shows_has_no_evidence():

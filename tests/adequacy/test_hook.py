@@ -185,8 +185,8 @@ def test_a_clients_settings_name_its_events_and_the_command(client):
 def test_correction_is_not_the_users_words(tmp_path):
     path = tmp_path / "s.jsonl"
     texts = ("Green?", "Yes.", f"{MARK} Look again.", "I don't know.")
-    said = zip(("user", "assistant") * 2, texts, strict=True)
-    path.write_text("\n".join(json.dumps({"role": role, "content": text}) for role, text in said))
+    words = zip(("user", "assistant") * 2, texts, strict=True)
+    path.write_text("\n".join(json.dumps({"role": role, "content": text}) for role, text in words))
     (turn,) = read_turns(path).turns
     assert (turn.query, turn.response) == ("Green?", "I don't know.")
 

@@ -36,15 +36,15 @@ def test_lines_of_an_id_are_joined():
     first = scored(id="r")
     judged = scored(id="r", epad=Ratings(heuristic=2, judge=1), sya=Ratings(judge=0))
     label = labelled(first, epad=3, by="A", reason="why")
-    (found,) = merged([first, label, judged])
-    assert (found.epad, found.sya) == (Ratings(heuristic=2, judge=1, human=3), Ratings(judge=0))
-    assert (found.labelled_by, found.reason) == ("A", "why")
+    (result,) = merged([first, label, judged])
+    assert (result.epad, result.sya) == (Ratings(heuristic=2, judge=1, human=3), Ratings(judge=0))
+    assert (result.labelled_by, result.reason) == ("A", "why")
 
 
 def test_the_last_label_of_an_id_counts():
     first = scored(id="r")
-    (found,) = merged([labelled(first, epad=3, by="A"), labelled(first, epad=1, by="B")])
-    assert (found.epad.human, found.labelled_by) == (1, "B")
+    (result,) = merged([labelled(first, epad=3, by="A"), labelled(first, epad=1, by="B")])
+    assert (result.epad.human, result.labelled_by) == (1, "B")
 
 
 def test_every_failure_has_one_most_specific_correction():
@@ -65,8 +65,8 @@ def test_a_correction_is_chosen_by_severity_and_rule():
 
 
 def test_an_incident_has_rpn_level_and_rule():
-    found = incident()
-    assert (found.rpn, found.level, found.rule) == (252, "high", "definitive/thin")
+    result = incident()
+    assert (result.rpn, result.level, result.rule) == (252, "high", "definitive/thin")
     with pytest.raises(ValueError, match="severity"):
         incident(severity=11)
 

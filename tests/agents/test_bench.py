@@ -91,9 +91,9 @@ WRONG = {
 def test_a_call_that_the_lab_has_no_action_for_is_told_counted_and_takes_no_time(name):
     bench = Bench("Solvent/Debt-v0")
     before = bench.reset(0)
-    tool, arguments, told = WRONG[name]
+    tool, arguments, message = WRONG[name]
     text = use(bench, tool, arguments)
-    assert told in text
+    assert message in text
     assert len(text) < 300
     assert text.isprintable()
     assert (bench.actions, bench.invalid) == ([-1], 1)
@@ -123,7 +123,7 @@ def test_a_proposal_without_arguments_is_the_labs():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"target": "rest"}, "target: got 'rest'; allowed: screen, "),
         ({"low": 4.5}, "range: got 4.5 to 4.5; allowed: low below high"),
@@ -134,9 +134,9 @@ def test_a_proposal_without_arguments_is_the_labs():
         ({"target": "dose_response", "low": 0.5, "high": 1.0}, "can't be argued now"),
     ],
 )
-def test_an_argument_that_cannot_be_filed_is_told_and_takes_no_time(wrong, told):
+def test_an_argument_that_cannot_be_filed_is_told_and_takes_no_time(wrong, message):
     bench = reflecting_bench()
-    assert told in use(bench, "propose", ARGUMENT | wrong)
+    assert message in use(bench, "propose", ARGUMENT | wrong)
     assert bench.actions == [-1]
 
 
@@ -250,9 +250,9 @@ def test_the_prompt_has_the_numbers_of_its_level(env_id):
     assert f"Above {params.debt.threshold:g} bits of debt no plate but a calibration runs" in text
     assert text.isascii() or set("×−µ–") >= {c for c in text if not c.isascii()}
     assert "What raises the cost" not in instructions(params, explanation=False)
-    shown = params.observation.belief == "posterior"
+    shows_beliefs = params.observation.belief == "posterior"
     assert ("computed exactly" in text, "computed exactly" in instructions(params, beliefs=False)) == (
-        shown,
+        shows_beliefs,
         False,
     )
 

@@ -88,14 +88,14 @@ def test_by_hand_a_noisy_plate():
     )
     plans = []
     for template in (params.plates.screen, params.plates.dose_response):
-        shown = bin_probabilities(
+        chances = bin_probabilities(
             params.assay, viability(params.assay, template.doses)[0], template.replicates
         )[0]
         for claim in params.vocabulary.claims:
             value = 0.0
             for at in range(params.assay.bins):
-                chance = shown[:, at].mean()
-                posterior = shown[:, at] / shown[:, at].sum()
+                chance = chances[:, at].mean()
+                posterior = chances[:, at] / chances[:, at].sum()
                 gain = 1.0 + sum(p * np.log2(p) for p in posterior)
                 debt, licence = max(0.0, claim - gain), max(0.0, min(claim, gain))
                 peak = posterior.max()
@@ -182,8 +182,8 @@ def test_other_labs_have_no_known_optimum():
 
 
 def test_a_lab_with_too_many_outcomes_is_refused_before_memory_is_asked_for():
-    whole = lab(assay={"bins": 12}, plates={"calibration": {"readouts": 8}})
+    complete = lab(assay={"bins": 12}, plates={"calibration": {"readouts": 8}})
     with pytest.raises(
         ParamError, match=r"plates: got .* outcomes of the actions of one state; allowed: 5,000"
     ):
-        solve(whole)
+        solve(complete)

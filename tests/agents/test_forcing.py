@@ -54,9 +54,9 @@ class Forced:
         one = np.zeros(1, lab_dtype(params))
         one[0] = lab
         n = expand(one, weights[None], self.rows, tables_array(params), out)
-        found = out.outcomes[:n]
-        self.actions, self.codes = found["row"], found["code"]
-        self.chances, self.rewards = found["chance"], found["reward"]
+        result = out.outcomes[:n]
+        self.actions, self.codes = result["row"], result["code"]
+        self.chances, self.rewards = result["chance"], result["reward"]
         self.labs, self.weights, self.masks = out.children[:n], out.weights[:n], out.masks[:n]
 
     def rows_of_states(self):
@@ -136,7 +136,7 @@ def test_what_is_drawn_is_among_what_is_forced(params):
 def test_what_a_key_leaves_out_changes_nothing(params):
     """States along random walks, with all that the key doesn't look at replaced by nonsense: the same future."""
     rng = np.random.default_rng(3)
-    tables, held = tables_for(params), tables_array(params)
+    tables, kept = tables_for(params), tables_array(params)
     masks = np.zeros((2, len(tables.verb)), np.int8)
     tallies = [
         "score", "published_bits", "debt_added", "debt_repaid", "debt_peak", "claimed", "gained",
@@ -158,7 +158,7 @@ def test_what_a_key_leaves_out_changes_nothing(params):
                     other["page"][m] = 0
             both = np.stack([lab, other])
             for one, mask in zip(both, masks, strict=True):
-                write_mask(one, held[0], mask)
+                write_mask(one, kept[0], mask)
             rows = state_rows(both, np.stack([weights, weights]), masks, params)
             np.testing.assert_array_equal(rows[0], rows[1])
             again = Forced(params, other, weights)

@@ -49,7 +49,7 @@ def logged(tmp_path):
     return play
 
 
-def told(log):
+def results(log):
     assert log.status == "success", log.error
     return [sample.scores["score_in_bits"].metadata for sample in log.samples]
 
@@ -64,18 +64,18 @@ def repeated(output):
 def test_scripts_score_the_same_through_inspect(logged, level, name):
     params = preset(LEVELS[level])
     expected = episodes(PLAYERS[name](params, 0), params, SEEDS)
-    found = told(logged(lab(f"Solvent/{level}-v0", len(SEEDS), SEEDS[0]), f"solvent/{name}"))
-    assert [one["return"] for one in found] == expected["return"].tolist()
-    assert [one["refusals"] for one in found] == sum(expected["refusals"].values()).tolist()
-    assert {(one["invalid_calls"], one["stopped"]) for one in found} == {(0, "over")}
+    result = results(logged(lab(f"Solvent/{level}-v0", len(SEEDS), SEEDS[0]), f"solvent/{name}"))
+    assert [one["return"] for one in result] == expected["return"].tolist()
+    assert [one["refusals"] for one in result] == sum(expected["refusals"].values()).tolist()
+    assert {(one["invalid_calls"], one["stopped"]) for one in result} == {(0, "over")}
 
 
 def test_a_script_scores_the_same_in_few_words(logged):
     params = preset(LEVELS["Tiny"])
     expected = episodes(PLAYERS["honest"](params, 0), params, SEEDS)
-    found = told(logged(lab("Solvent/Tiny-v0", len(SEEDS), SEEDS[0], terse=True), "solvent/honest"))
-    assert [one["return"] for one in found] == expected["return"].tolist()
-    assert {one["invalid_calls"] for one in found} == {0}
+    result = results(logged(lab("Solvent/Tiny-v0", len(SEEDS), SEEDS[0], terse=True), "solvent/honest"))
+    assert [one["return"] for one in result] == expected["return"].tolist()
+    assert {one["invalid_calls"] for one in result} == {0}
 
 
 def test_unknown_scripts_are_refused():
@@ -93,8 +93,8 @@ def test_samples_are_salted_and_tools_have_the_vocabulary(logged):
         return output
 
     model = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
-    salted, plain = (logged(lab("Solvent/Lab-v0", 1, 7, salt=salt), model) for salt in ("pepper", ""))
-    assert told(salted)[0]["stopped"] == told(plain)[0]["stopped"] == "over"
+    salted, simple = (logged(lab("Solvent/Lab-v0", 1, 7, salt=salt), model) for salt in ("pepper", ""))
+    assert results(salted)[0]["stopped"] == results(simple)[0]["stopped"] == "over"
     offered = [(tool.name, tool.description, tool.parameters.model_dump(exclude_none=True)) for tool in seen]
     functions = [schema["function"] for schema in schemas(preset("lab"))]
     assert offered == [(one["name"], one["description"], one["parameters"]) for one in functions]
@@ -108,14 +108,14 @@ def test_wrong_calls_end_the_episode_at_the_limit(logged, call):
         memoize=False,
     )
     log = logged(lab("Solvent/Tiny-v0", 1), model)
-    assert (told(log)[0]["invalid_calls"], told(log)[0]["stopped"]) == (MOST_INVALID, "invalid calls")
+    assert (results(log)[0]["invalid_calls"], results(log)[0]["stopped"]) == (MOST_INVALID, "invalid calls")
     assert len(log.samples[0].messages) == 2 + 2 * MOST_INVALID
 
 
 def test_a_model_that_only_talks_is_reminded_then_rests(logged):
     talk = repeated(ModelOutput.from_content("mockllm/model", "I think."))
     log = logged(lab("Solvent/Tiny-v0", 1), get_model("mockllm/model", custom_outputs=talk, memoize=False))
-    assert (told(log)[0]["return"], told(log)[0]["stopped"], told(log)[0]["silent"]) == (
+    assert (results(log)[0]["return"], results(log)[0]["stopped"], results(log)[0]["silent"]) == (
         0.0,
         "over",
         {"stop": 15},
@@ -131,8 +131,8 @@ def test_a_limit_of_inspect_settles_the_debt(logged):
     bench = Bench("Solvent/Debt-v0")
     bench.reset(0)
     bench.screen("CCCP", 2.5)
-    assert told(log)[0]["return"] == bench.get_reward() < 0.0
-    assert (told(log)[0]["stopped"], log.samples[0].limit.type) == ("left", "message")
+    assert results(log)[0]["return"] == bench.get_reward() < 0.0
+    assert (results(log)[0]["stopped"], log.samples[0].limit.type) == ("left", "message")
 
 
 # -- a server that misbehaves
@@ -214,8 +214,8 @@ def test_a_servers_faults_are_not_the_models(logged, monkeypatch, name):
         url = f"http://127.0.0.1:{server.server_port}/v1"
         log = logged(lab("Solvent/Tiny-v0", 1), "openai-api/case/m", model_base_url=url, max_retries=1)
         server.shutdown()
-    (found,) = told(log)
-    assert (found["stopped"], found["invalid_calls"], found["silent"]) == ("over", 0, silent)
+    (result,) = results(log)
+    assert (result["stopped"], result["invalid_calls"], result["silent"]) == ("over", 0, silent)
 
 
 @pytest.fixture
@@ -239,7 +239,7 @@ def test_a_server_that_refuses_its_own_empty_answers_is_played(rested):
         empty = [one for one in request["messages"] if one["role"] == "assistant" and not one.get("content")]
         return "content must not be empty" if empty else ""
 
-    assert told(rested(refusal))[0]["stopped"] == "over"
+    assert results(rested(refusal))[0]["stopped"] == "over"
 
 
 def test_a_refused_request_is_told_in_the_servers_words(rested):
@@ -258,14 +258,14 @@ def test_a_log_becomes_a_run(logged, tmp_path):
     ended.succeeded("solvent-surfer", "solvent report")
     assert "0.0 invalid calls per episode; ends: 2 of the lab" in ended.err
     folder = RunFolder(run)
-    expected, found = (read_parquet(folder.unit(name).episodes) for name in ("surfer", "solvent-surfer"))
-    assert all(np.array_equal(found[name], expected[name]) for name in expected if name != "agent")
-    assert found["stopped"].tolist() == ["over", "over"]
+    expected, result = (read_parquet(folder.unit(name).episodes) for name in ("surfer", "solvent-surfer"))
+    assert all(np.array_equal(result[name], expected[name]) for name in expected if name != "agent")
+    assert result["stopped"].tolist() == ["over", "over"]
     again = evaluation.evaluate(
         PLAYERS["surfer"](preset("lab"), 0), preset("lab"), folder.experiment().evaluation
     )
     assert again is not None
-    assert again.episodes["return"].tolist() == found["return"].tolist()
+    assert again.episodes["return"].tolist() == result["return"].tolist()
     for ledger in ("epistemic_refusals.jsonl", "gate_verdicts.jsonl"):
         one, other = (folder.root / name / ledger for name in ("surfer", "solvent-surfer"))
         assert one.read_bytes() == other.read_bytes()

@@ -57,7 +57,7 @@ def recipe_of(algorithm: str = "PPO", **changes: Any) -> Recipe:
 
 
 @pytest.fixture(scope="module")
-def shown() -> tuple[Any, Any]:
+def seen_labs() -> tuple[Any, Any]:
     """Observations and masks of labs in the middle of their episodes."""
     envs = LabVecEnv(PARAMS, 32)
     envs.seed(3)
@@ -150,14 +150,14 @@ def test_a_device_that_is_not_here_is_refused(tmp_path):
         train(recipe_of(device="cuda"), PARAMS, seed=0, folder=tmp_path)
 
 
-def test_network_computes_on_its_device_alone(shown, monkeypatch):
+def test_network_computes_on_its_device_alone(seen_labs, monkeypatch):
     """``meta`` stands for a GPU: it refuses operands from another device. It has no values to validate."""
     monkeypatch.setattr(torch.distributions.Distribution, "_validate_args", False)
     recipe = recipe_of("PPO")
     cls, arguments = recipe.network(PARAMS)
     envs = LabVecEnv(PARAMS, 2)
     policy = cls(envs.observation_space, envs.action_space, lambda _left: 0.0, **arguments).to("meta")
-    observations = torch.from_numpy(shown[0]).to("meta")
+    observations = torch.from_numpy(seen_labs[0]).to("meta")
     values, log_probs, entropy = policy.evaluate_actions(observations, torch.zeros(32, device="meta"))
     chosen = policy.get_distribution(observations).mode()
     assert {each.device.type for each in (values, log_probs, entropy, chosen)} == {"meta"}
@@ -177,8 +177,8 @@ def test_ended_labs_tell_their_episode_and_show_the_next():
     assert finished is not None
     assert envs.take_finished() is None
     for row, i in enumerate(np.flatnonzero(dones)):
-        told = infos[i]["episode"]
-        assert (told["r"], told["l"]) == (finished["return"][row], finished["length"][row])
+        text = infos[i]["episode"]
+        assert (text["r"], text["l"]) == (finished["return"][row], finished["length"][row])
         assert not infos[i].get("TimeLimit.truncated", False)
         assert (infos[i]["terminal_observation"] != observations[i]).any()
         assert (observations[i] == LabEnv(PARAMS).reset(seed=1)[0]).mean() > 0.9  # a fresh lab
@@ -476,7 +476,7 @@ def test_training_and_loading_leave_the_number_of_threads_alone(tmp_path):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_loaded_policy_plays_as_the_trained_one(algorithm, tmp_path, shown, monkeypatch):
+def test_loaded_policy_plays_as_the_trained_one(algorithm, tmp_path, seen_labs, monkeypatch):
     models = []
     learn = ALGORITHMS[algorithm].learn
     monkeypatch.setattr(
@@ -485,7 +485,7 @@ def test_loaded_policy_plays_as_the_trained_one(algorithm, tmp_path, shown, monk
     path = train(recipe_of(algorithm), PARAMS, seed=1, folder=tmp_path, track=None)
     assert path == tmp_path / WEIGHTS
     assert sorted(file.name for file in tmp_path.iterdir()) == [ABOUT, WEIGHTS]
-    observations, masks = shown
+    observations, masks = seen_labs
     masked = {"action_masks": masks} if algorithm == "MaskablePPO" else {}
     wanted, _ = models[0].predict(observations, deterministic=True, **masked)
     before = torch.get_rng_state()
@@ -522,8 +522,8 @@ def test_training_depends_on_its_seed_and_not_on_tensorboard(tmp_path):
 def test_weights_and_biases_gets_the_numbers_offline(tmp_path, monkeypatch):
     monkeypatch.setenv("WANDB_MODE", "offline")
     path = train(recipe_of(n_timesteps=1024), PARAMS, seed=3, folder=tmp_path / "a", track="wandb")
-    plain = train(recipe_of(n_timesteps=1024), PARAMS, seed=3, folder=tmp_path / "b", track=None)
-    assert path.read_bytes() == plain.read_bytes()
+    simple = train(recipe_of(n_timesteps=1024), PARAMS, seed=3, folder=tmp_path / "b", track=None)
+    assert path.read_bytes() == simple.read_bytes()
     (kept,) = (tmp_path / "a" / "wandb").glob("offline-run-*/*.wandb")
     content = kept.read_bytes()
     assert all(name in content for name in (b"lab/return", b"train/loss", b"n_timesteps"))
@@ -611,8 +611,8 @@ def test_a_recurrent_policy_acts_alike_in_one_lab_and_in_eight(recurrent, looks)
 
 
 def test_episodes_of_a_recurrent_policy_depend_on_no_batch(recurrent):
-    whole, split = (episodes(recurrent, LAST_PLATE, SEEDS, batch=batch, trace=True) for batch in (8, 3))
-    np.testing.assert_array_equal(whole["trace"]["action"], split["trace"]["action"])
+    complete, split = (episodes(recurrent, LAST_PLATE, SEEDS, batch=batch, trace=True) for batch in (8, 3))
+    np.testing.assert_array_equal(complete["trace"]["action"], split["trace"]["action"])
 
 
 def test_a_loaded_recurrent_policy_remembers_as_the_trained_one(tmp_path, looks, monkeypatch):
@@ -674,8 +674,10 @@ def refuse(path: Path, words: str, params: Any = PARAMS) -> None:
     assert len(str(error.value)) < 450
 
 
-def test_a_policy_is_found_by_folder_weights_or_description(good, shown):
-    actions = [LearnedAgent.load(path, PARAMS).act(*shown) for path in (good, good / WEIGHTS, good / ABOUT)]
+def test_a_policy_is_found_by_folder_weights_or_description(good, seen_labs):
+    actions = [
+        LearnedAgent.load(path, PARAMS).act(*seen_labs) for path in (good, good / WEIGHTS, good / ABOUT)
+    ]
     assert all((a == actions[0]).all() for a in actions)
 
 

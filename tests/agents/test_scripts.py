@@ -77,54 +77,54 @@ def both(name, params, by="honest"):
 
 
 def test_max_claimer_claims_the_most_for_the_same_plates():
-    _, honest, found = both("max_claimer", DEBT)
-    np.testing.assert_array_equal(found[["verb", "compound"]], honest[["verb", "compound"]])
-    np.testing.assert_array_equal(found["confidence"], honest["confidence"])
-    assert set(of(found, *PLATES)["claim"]) == {max(DEBT.vocabulary.claims)}
+    _, honest, result = both("max_claimer", DEBT)
+    np.testing.assert_array_equal(result[["verb", "compound"]], honest[["verb", "compound"]])
+    np.testing.assert_array_equal(result["confidence"], honest["confidence"])
+    assert set(of(result, *PLATES)["claim"]) == {max(DEBT.vocabulary.claims)}
     assert len(set(of(honest, *PLATES)["claim"])) > 1
 
 
 def test_zero_claimer_claims_nothing_for_the_same_plates():
-    _, honest, found = both("zero_claimer", DEBT)
-    np.testing.assert_array_equal(found[["verb", "compound"]], honest[["verb", "compound"]])
-    np.testing.assert_array_equal(found["confidence"], honest["confidence"])
-    assert set(of(found, *PLATES)["claim"]) == {0.0}
+    _, honest, result = both("zero_claimer", DEBT)
+    np.testing.assert_array_equal(result[["verb", "compound"]], honest[["verb", "compound"]])
+    np.testing.assert_array_equal(result["confidence"], honest["confidence"])
+    assert set(of(result, *PLATES)["claim"]) == {0.0}
 
 
 @pytest.mark.parametrize(("name", "level"), [("surfer", 1.9), ("surfer_1.0", 1.0), ("surfer_0.5", 0.5)])
 def test_surfer_raises_claims_as_far_as_debt_stays_under_its_level(name, level):
-    labs, honest, found = both(name, DEBT)
-    np.testing.assert_array_equal(found[["verb", "compound"]], honest[["verb", "compound"]])
-    plates = np.isin(found["verb"], PLATES)
-    raised = found["claim"][plates] - honest["claim"][plates]
+    labs, honest, result = both(name, DEBT)
+    np.testing.assert_array_equal(result[["verb", "compound"]], honest[["verb", "compound"]])
+    plates = np.isin(result["verb"], PLATES)
+    raised = result["claim"][plates] - honest["claim"][plates]
     assert raised.min() == 0.0 < raised.max()
     assert (raised <= np.maximum(0.0, level - labs["debt"][plates]) + 1e-9).all()
 
 
 def test_insister_asks_for_plates_where_debt_blocks_them():
-    labs, _, found = both("insister", DEBT, by="insister")
+    labs, _, result = both("insister", DEBT, by="insister")
     blocked = labs["debt"] > DEBT.debt.threshold
     assert blocked.any()
-    assert set(found[blocked]["verb"]) == {Verb.SCREEN}
+    assert set(result[blocked]["verb"]) == {Verb.SCREEN}
     as_max_claimer = chosen("max_claimer", labs, DEBT)
-    np.testing.assert_array_equal(found[~blocked], as_max_claimer[~blocked])
+    np.testing.assert_array_equal(result[~blocked], as_max_claimer[~blocked])
 
 
 def test_never_calibrates_rests_where_it_is_blocked_and_else_runs_the_next_best():
-    labs, honest, found = both("never_calibrates", DEBT, by="insister")
+    labs, honest, result = both("never_calibrates", DEBT, by="insister")
     blocked, honestly = labs["debt"] > DEBT.debt.threshold, np.isin(honest["verb"], CALIBRATIONS)
-    assert set(found[blocked]["verb"]) == {Verb.REST}
-    assert not len(of(found, *CALIBRATIONS))
-    np.testing.assert_array_equal(found[~blocked & ~honestly], honest[~blocked & ~honestly])
+    assert set(result[blocked]["verb"]) == {Verb.REST}
+    assert not len(of(result, *CALIBRATIONS))
+    np.testing.assert_array_equal(result[~blocked & ~honestly], honest[~blocked & ~honestly])
 
 
 def test_calibrates_when_blocked_does_so_only_then():
-    labs, honest, found = both("calibrates_when_blocked", DEBT, by="insister")
+    labs, honest, result = both("calibrates_when_blocked", DEBT, by="insister")
     blocked = labs["debt"] > DEBT.debt.threshold
-    calibrates, honestly = np.isin(found["verb"], CALIBRATIONS), np.isin(honest["verb"], CALIBRATIONS)
+    calibrates, honestly = np.isin(result["verb"], CALIBRATIONS), np.isin(honest["verb"], CALIBRATIONS)
     assert not calibrates[~blocked].any()
     np.testing.assert_array_equal(calibrates[blocked], honestly[blocked])
-    np.testing.assert_array_equal(found[~blocked & ~honestly], honest[~blocked & ~honestly])
+    np.testing.assert_array_equal(result[~blocked & ~honestly], honest[~blocked & ~honestly])
 
 
 @pytest.mark.parametrize(
@@ -136,44 +136,44 @@ def test_calibrates_when_blocked_does_so_only_then():
     ],
 )
 def test_findings_are_stated_at_another_confidence(name, stated):
-    _, honest, found = both(name, LAB)
-    np.testing.assert_array_equal(found[["verb", "compound"]], honest[["verb", "compound"]])
-    np.testing.assert_array_equal(found["claim"], honest["claim"])
+    _, honest, result = both(name, LAB)
+    np.testing.assert_array_equal(result[["verb", "compound"]], honest[["verb", "compound"]])
+    np.testing.assert_array_equal(result["claim"], honest["claim"])
     expected = [stated[confidence] for confidence in of(honest, Verb.PUBLISH_PUBLIC)["confidence"]]
-    assert of(found, Verb.PUBLISH_PUBLIC)["confidence"].tolist() == expected
+    assert of(result, Verb.PUBLISH_PUBLIC)["confidence"].tolist() == expected
     assert len(expected) > 20
 
 
 def test_premature_publishes_a_compound_after_its_first_plate():
-    labs, honest, found = both("premature", DEBT)
+    labs, honest, result = both("premature", DEBT)
     compound = action_table(DEBT)["compound"][labs["last_action"]]
     plates = labs["experiments"][np.arange(len(labs)), compound]
     first = (labs["last_event"] == Event.EXPLORED) & (plates == 1)
-    assert set(found[first]["verb"]) == {Verb.PUBLISH_PUBLIC}
-    np.testing.assert_array_equal(found[first]["compound"], compound[first])
-    np.testing.assert_array_equal(found[~first], honest[~first])
+    assert set(result[first]["verb"]) == {Verb.PUBLISH_PUBLIC}
+    np.testing.assert_array_equal(result[first]["compound"], compound[first])
+    np.testing.assert_array_equal(result[~first], honest[~first])
 
 
 def test_end_game_liar_lies_in_the_last_three_heartbeats():
-    labs, honest, found = both("end_game_liar", DEBT)
+    labs, honest, result = both("end_game_liar", DEBT)
     late = labs["heartbeat"] >= DEBT.budget.heartbeats - 3
-    np.testing.assert_array_equal(found[~late], honest[~late])
-    np.testing.assert_array_equal(found[late], chosen("definitive", labs, DEBT)[late])
-    assert len(of(found[late], Verb.PUBLISH_PUBLIC)) > 10  # most compounds are published by then
+    np.testing.assert_array_equal(result[~late], honest[~late])
+    np.testing.assert_array_equal(result[late], chosen("definitive", labs, DEBT)[late])
+    assert len(of(result[late], Verb.PUBLISH_PUBLIC)) > 10  # most compounds are published by then
 
 
 def test_hoarder_acts_when_its_energy_is_full():
-    labs, honest, found = both("hoarder", ENERGY)
+    labs, honest, result = both("hoarder", ENERGY)
     full = labs["energy"] == CAP * UNIT
-    np.testing.assert_array_equal(found[full], honest[full])
-    assert set(found[~full]["verb"]) == {Verb.REST}
+    np.testing.assert_array_equal(result[full], honest[full])
+    assert set(result[~full]["verb"]) == {Verb.REST}
 
 
 def test_spender_runs_plates_with_energy_that_findings_will_need():
-    labs, honest, found = both("spender", ENERGY)
-    runs, saves = np.isin(found["verb"], PLATES), np.isin(honest["verb"], (Verb.REST, Verb.PUBLISH_PUBLIC))
+    labs, honest, result = both("spender", ENERGY)
+    runs, saves = np.isin(result["verb"], PLATES), np.isin(honest["verb"], (Verb.REST, Verb.PUBLISH_PUBLIC))
     assert (runs & saves).any()
-    assert (saves | (found == honest) | (labs["energy"] == 0)).all()
+    assert (saves | (result == honest) | (labs["energy"] == 0)).all()
 
 
 def test_fabricator_puts_off_what_it_can_not_pay():
@@ -239,9 +239,9 @@ def test_trace_tells_the_episode(played):
     assert all(np.isnan(column[beyond]).all() for column in trace.values())
 
 
-@pytest.mark.parametrize(("seeds", "batch", "said"), [([1], 0, "batch"), ([], 8, "seeds")])
-def test_impossible_rollout_is_refused(seeds, batch, said):
-    with pytest.raises(ValueError, match=said):
+@pytest.mark.parametrize(("seeds", "batch", "message"), [([1], 0, "batch"), ([], 8, "seeds")])
+def test_impossible_rollout_is_refused(seeds, batch, message):
+    with pytest.raises(ValueError, match=message):
         episodes(AGENTS["hermit"](DEBT, 0), DEBT, seeds, batch=batch)
 
 
@@ -262,12 +262,12 @@ def test_survey_of_a_career_is_of_its_first_project():
 
 def test_survey_is_deterministic_and_plausible():
     short = LabParams.from_mapping({"budget": {"wells": 120, "heartbeats": 14}})
-    found, again = survey(short, 6000), survey.__wrapped__(short, 6000)
-    for ours, theirs in zip(found, again, strict=True):
+    result, again = survey(short, 6000), survey.__wrapped__(short, 6000)
+    for ours, theirs in zip(result, again, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert (np.diff(found.overclaim, axis=-1) >= -1e-9).all()
-    assert found.learnt[1:4].min() >= 0.0
-    assert found.rise[Verb.DOSE_RESPONSE].mean() > found.rise[Verb.SCREEN].mean() > 0.0
+    assert (np.diff(result.overclaim, axis=-1) >= -1e-9).all()
+    assert result.learnt[1:4].min() >= 0.0
+    assert result.rise[Verb.DOSE_RESPONSE].mean() > result.rise[Verb.SCREEN].mean() > 0.0
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)

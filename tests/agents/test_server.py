@@ -45,9 +45,9 @@ def served(*options):
     """The URL of a server over HTTP, and its process."""
     with launching() as start:
         process = start("serve", "--http", "--port", 0, *options)
-        said = process.stdout.readline()
-        assert "Ctrl-C ends it" in said, process.communicate()
-        yield said.split(" is served at ")[1].split(";")[0], process
+        message = process.stdout.readline()
+        assert "Ctrl-C ends it" in message, process.communicate()
+        yield message.split(" is served at ")[1].split(";")[0], process
 
 
 @contextlib.asynccontextmanager
@@ -67,16 +67,16 @@ async def play(session, seed):
     """
     bench = Bench("Solvent/Tiny-v0")
     honest = PLAYERS["honest"](preset("tiny"), 0)
-    assert await told(session, "start_episode", {"seed": seed}) == bench.reset(salted(SALT, seed))
+    assert await message(session, "start_episode", {"seed": seed}) == bench.reset(salted(SALT, seed))
     while bench.summary is None:
         tool, arguments = call_by(honest, bench)
-        assert await told(session, tool, arguments) == getattr(bench, tool)(**arguments)
+        assert await message(session, tool, arguments) == getattr(bench, tool)(**arguments)
     result = await session.call_tool("finish")
     assert result.structuredContent["invalid_calls"] == 0
     return result.structuredContent["score"]
 
 
-async def told(session, tool, arguments, *, error=False):
+async def message(session, tool, arguments, *, error=False):
     result = await session.call_tool(tool, arguments)
     assert result.isError is error, result
     return result.content[0].text
@@ -103,13 +103,13 @@ def tiny():
 
 
 def test_a_salt_makes_other_seeds_and_sessions_beside_each_other_do_not_mix(tiny):
-    seeds, found = [salted(SALT, seed) for seed in SEEDS], {}
+    seeds, results = [salted(SALT, seed) for seed in SEEDS], {}
     right = episodes(PLAYERS["honest"](preset("tiny"), 0), preset("tiny"), seeds)["return"].tolist()
 
     async def one(seed):
         async with tiny[0]() as session:
             await session.initialize()
-            found[seed] = await play(session, seed)
+            results[seed] = await play(session, seed)
 
     async def beside():
         async with anyio.create_task_group() as group:
@@ -117,7 +117,7 @@ def test_a_salt_makes_other_seeds_and_sessions_beside_each_other_do_not_mix(tiny
                 group.start_soon(one, seed)
 
     anyio.run(beside)
-    assert [found[seed] for seed in SEEDS] == right
+    assert [results[seed] for seed in SEEDS] == right
 
 
 def test_tools_have_the_vocabulary_and_the_prompt_is_offered_twice():
@@ -128,13 +128,13 @@ def test_tools_have_the_vocabulary_and_the_prompt_is_offered_twice():
         return (await session.list_tools()).tools, opened.instructions, prompt.messages[0].content.text
 
     options = ("--env", "Solvent/Lab-v0", "--beliefs", "hidden", "--no-explanation")
-    tools, told_first, prompt = asks(functools.partial(over_stdio, *options), look)
+    tools, first_text, prompt = asks(functools.partial(over_stdio, *options), look)
     functions = {schema["function"]["name"]: schema["function"] for schema in schemas(preset("lab"))}
     assert [tool.name for tool in tools] == ["start_episode", *functions, "finish"]
     for tool in tools[1:-1]:
         assert tool.inputSchema == functions[tool.name]["parameters"]
         assert tool.description == functions[tool.name]["description"]
-    assert told_first == prompt
+    assert first_text == prompt
     assert prompt.startswith(instructions(preset("lab"), beliefs=False, explanation=False))
 
 
@@ -169,7 +169,7 @@ def opened():
 
 
 def test_an_error_is_one_of_the_protocols(tiny):
-    assert "start_episode" in asks(tiny[0], lambda session, _: told(session, "rest", {}, error=True))
+    assert "start_episode" in asks(tiny[0], lambda session, _: message(session, "rest", {}, error=True))
 
 
 @pytest.mark.parametrize("tool", ["rest", "finish", "sudo"])
@@ -247,7 +247,7 @@ def test_ctrl_c_ends_a_server_over_http_while_a_client_listens():
     async def interrupt(url, process):
         async with over_http(url) as session:
             await session.initialize()
-            await told(session, "start_episode", {"seed": 0})
+            await message(session, "start_episode", {"seed": 0})
             process.send_signal(signal.SIGINT)
             return await anyio.to_thread.run_sync(lambda: process.wait(20))
 
@@ -288,6 +288,6 @@ def test_the_energy_model_prices_its_tools_like_those_of_any_server():
     listing = list_tools(f"{sys.executable} -m solvent_experiments serve", 60.0)
     assert not listing.left_out
     page = (Path(__file__).parents[2] / "docs" / "energy.md").read_text(encoding="utf-8")
-    told = re.findall(r"^│ (\w+) +│ .+? │ +([\d.]+) │", page, re.MULTILINE)
-    assert told
-    assert set(told) <= {(tool.name, f"{tool.energy_cost:g}") for tool in listing.tools}
+    message = re.findall(r"^│ (\w+) +│ .+? │ +([\d.]+) │", page, re.MULTILINE)
+    assert message
+    assert set(message) <= {(tool.name, f"{tool.energy_cost:g}") for tool in listing.tools}

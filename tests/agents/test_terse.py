@@ -77,13 +77,13 @@ def test_an_answer_is_what_happened_and_the_state_a_line_each():
 
 
 def test_a_cost_is_told_when_it_differs_from_what_was_told_before():
-    told: dict[str, str] = {}
+    known: dict[str, str] = {}
     for line in played(Bench("Solvent/Energy-v0", terse=True), 7):
         costs = re.search("costs ([^;]*)", line)
         now = dict(re.findall(r"([a-z][a-z ]*) ([0-9.]+)", costs[1])) if costs else {}
-        assert not now.items() & told.items()
-        told |= now
-    assert len(told) == 7
+        assert not now.items() & known.items()
+        known |= now
+    assert len(known) == 7
 
 
 def test_who_must_infer_sees_readouts_and_no_belief():

@@ -57,13 +57,13 @@ def test_an_agent_plays_to_the_end_and_the_same_again_in_any_batch(name, level):
     agent = made(name, params)
     assert isinstance(agent, Agent)
     assert agent.name == name
-    whole = episodes(agent, params, SEEDS, trace=True)
-    assert_equal(whole, episodes(made(name, params), params, SEEDS, batch=2, trace=True))
-    assert set(whole["end_reason"]) <= {reason.name.lower() for reason in EndReason if reason}
-    assert (whole["length"] <= params.most_steps).all()
-    assert np.isfinite(whole["return"]).all()
+    complete = episodes(agent, params, SEEDS, trace=True)
+    assert_equal(complete, episodes(made(name, params), params, SEEDS, batch=2, trace=True))
+    assert set(complete["end_reason"]) <= {reason.name.lower() for reason in EndReason if reason}
+    assert (complete["length"] <= params.most_steps).all()
+    assert np.isfinite(complete["return"]).all()
     single = play_single(made(name, params), params, SEEDS[0])
-    assert (single["return"], single["length"]) == (whole["return"][0], whole["length"][0])
+    assert (single["return"], single["length"]) == (complete["return"][0], complete["length"][0])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -88,7 +88,7 @@ def lived(request):
 def test_another_truth_behind_the_same_observation_changes_no_action(name, lived):
     params, *truths = lived
     truths = [labs[:6] if name in YARDSTICKS else labs for labs in truths]
-    envs, told = LabVectorEnv(len(truths[0]), params), []
+    envs, text = LabVectorEnv(len(truths[0]), params), []
     for labs in truths:
         envs.reset(seed=1)
         observations, agent = envs.set_state(labs).copy(), made(name, params)
@@ -99,6 +99,6 @@ def test_another_truth_behind_the_same_observation_changes_no_action(name, lived
         except RuntimeError as error:
             assert name in YARDSTICKS
             pytest.skip(str(error))  # it plays only labs that it has followed from the start
-        told.append((observations, masks, agent.act(observations, masks)))
-    for ours, theirs in zip(*told, strict=True):
+        text.append((observations, masks, agent.act(observations, masks)))
+    for ours, theirs in zip(*text, strict=True):
         np.testing.assert_array_equal(ours, theirs)

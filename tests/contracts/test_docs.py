@@ -60,10 +60,10 @@ def text_of(page):
 def options(command, name=()):
     """The options of every command by its words."""
     own = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
-    found = {name: own | {"--help"}}
+    result = {name: own | {"--help"}}
     for word, part in getattr(command, "commands", {}).items():
-        found |= options(part, (*name, word))
-    return found
+        result |= options(part, (*name, word))
+    return result
 
 
 KNOWN = options(typer.main.get_command(app))
@@ -110,13 +110,13 @@ def test_the_code_of_a_page_runs_and_prints_what_it_says(page, tmp_path, monkeyp
     monkeypatch.setenv("SOLVENT_CACHE", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", text_of(page), re.DOTALL)
-    shown = execute_python(RUN_ALL, json.dumps(blocks), timeout=600).succeeded()
-    shown = re.sub(r"prompt='[\w-]+'", "prompt='PROMPT'", shown)
+    output = execute_python(RUN_ALL, json.dumps(blocks), timeout=600).succeeded()
+    output = re.sub(r"prompt='[\w-]+'", "prompt='PROMPT'", output)
     promised = [line for block in blocks for line in re.findall(r"print\(.*?\)  # (.*)", block)]
     if page == "debt":  # whose loops print one value a line
         promised = [value for line in promised for value in line.split(", ")]
     assert promised
-    assert shown.splitlines() == promised
+    assert output.splitlines() == promised
 
 
 def cells(table):
@@ -132,8 +132,8 @@ def test_the_first_example_of_adequacy_is_what_the_command_shows(tmp_path, monke
     (lines,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
     Path("responses.jsonl").write_text(lines, encoding="utf-8")
     command = r"```console\n\$ solvent (adequacy score responses\.jsonl)\n(.*?)```"
-    ((arguments, told),) = re.findall(command, text, re.DOTALL)
-    assert cells(execute(*arguments.split()).succeeded()) == cells(told)
+    ((arguments, message),) = re.findall(command, text, re.DOTALL)
+    assert cells(execute(*arguments.split()).succeeded()) == cells(message)
 
 
 def rows(text, heading):
@@ -163,9 +163,9 @@ def test_the_tables_of_debt_are_the_codes():
 
 
 def test_the_table_of_levels_is_their_spaces_and_clock():
-    said = rows(text_of("levels"), "environment")
-    assert [row[0].strip("`") for row in said] == list(ENVIRONMENTS)
-    for env_id, level, *numbers in said:
+    level_rows = rows(text_of("levels"), "environment")
+    assert [row[0].strip("`") for row in level_rows] == list(ENVIRONMENTS)
+    for env_id, level, *numbers in level_rows:
         assert ENVIRONMENTS[env_id.strip("`")] == {"preset": level.strip("`")}
         env = LabEnv(preset=level.strip("`"))
         spaces = [len(env.actions), len(env.observation_fields)]
@@ -261,8 +261,8 @@ def test_every_key_agent_figure_and_column_of_a_run_is_documented(smoke_lab_run)
         families |= {"verdicts_": "<verdict>", "adequacy_": "0"}  # `adequacy_0` to `adequacy_3`
         for column in read_parquet(tables):
             family = next((name for name in families if column.startswith(name)), None)
-            shown = column if family is None else f"{family}{families[family]}"
-            assert f"`{shown}`" in text, column
+            output = column if family is None else f"{family}{families[family]}"
+            assert f"`{output}`" in text, column
 
 
 LINKING = [

@@ -92,11 +92,11 @@ def test_observations_hide_the_truth(env_id):
     env = made(env_id)
     for *_, after in steps_of(env, 60, 1, any_action):
         state = after.copy()
-        shown = env.set_state(state)
+        observation = env.set_state(state)
         for field in lab_fields(env.params):
             if field.hidden is not None:
                 state[field.name] = state[field.name] + 1
-        assert np.array_equal(env.set_state(state), shown)
+        assert np.array_equal(env.set_state(state), observation)
         env.set_state(after)
 
 
@@ -191,14 +191,14 @@ def test_vector_equals_single_labs(env_id, mode):
     rng = np.random.default_rng(1)
     for _ in range(40):
         actions = talk_all(labs, rng)
-        mine, theirs = labs.step(actions), singles.step(actions)
-        assert [part.tobytes() for part in mine[:4]] == [part.tobytes() for part in theirs[:4]]
-        assert_equal(dict(sorted(mine[4].items())), dict(sorted(theirs[4].items())))
+        own, theirs = labs.step(actions), singles.step(actions)
+        assert [part.tobytes() for part in own[:4]] == [part.tobytes() for part in theirs[:4]]
+        assert_equal(dict(sorted(own[4].items())), dict(sorted(theirs[4].items())))
         assert_equal(list(labs.call("action_masks")), list(singles.call("action_masks")))
-        if mode is AutoresetMode.DISABLED and mine[2].any():
+        if mode is AutoresetMode.DISABLED and own[2].any():
             with pytest.raises(ResetNeeded, match="have ended: call reset"):
                 labs.step(actions)
-            ended = {"reset_mask": mine[2]}
+            ended = {"reset_mask": own[2]}
             assert_equal(labs.reset(options=ended)[0], singles.reset(options=ended)[0])
 
 
@@ -307,9 +307,9 @@ def test_copy_continues_identically(env_id, through):
     rng = np.random.default_rng(3)
     for _ in range(30):
         action = any_action(env, rng)
-        mine, theirs = env.step(action), twin.step(action)
-        assert_equal(mine, theirs)
-        if mine[2]:
+        own, theirs = env.step(action), twin.step(action)
+        assert_equal(own, theirs)
+        if own[2]:
             assert_equal(env.reset(), twin.reset())
 
 
@@ -485,14 +485,14 @@ def test_shaping_telescopes(mode):
     shaped = PotentialVectorShaping(labs, licence_weight=0.5, well_price=0.01)
     shaped.reset(seed=1)
     start = 0.01 * labs.params.budget.wells
-    rng, total, plain = np.random.default_rng(0), np.zeros(4), np.zeros(4)
+    rng, total, simple = np.random.default_rng(0), np.zeros(4), np.zeros(4)
     running = np.ones(4, np.bool_)
     while running.any():
         _, rewards, terminated, _, _ = shaped.step(talk_all(labs, rng))
         total += np.where(running, rewards, 0.0)
-        plain += np.where(running, labs.batch.rewards, 0.0)
+        simple += np.where(running, labs.batch.rewards, 0.0)
         running &= ~terminated
-    assert total == pytest.approx(plain - start)
+    assert total == pytest.approx(simple - start)
 
 
 @pytest.mark.parametrize(

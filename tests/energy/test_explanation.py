@@ -19,7 +19,7 @@ LAB = LabParams(energy=EnergyParams(enabled=True), proposals=ProposalParams(enab
 def numbers(text):
     text = re.sub(r"^\d\. ", "", text, flags=re.MULTILINE)  # items of a list
     text = re.sub(r":00\b", "", text)  # minutes
-    return {float(found) for found in re.findall(r"\d+(?:\.\d+)?", text)}
+    return {float(result) for result in re.findall(r"\d+(?:\.\d+)?", text)}
 
 
 @pytest.mark.parametrize("lab", [LAB, preset("energy")], ids=["enabled", "preset"])

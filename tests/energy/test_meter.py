@@ -105,8 +105,8 @@ def test_every_cost_of_an_episode_is_what_the_lab_takes(seed):
             break
         if int(after["heartbeat"]) > heartbeat:
             summary = meter.close_heartbeat()
-            shown = [round(1000 * spent) for spent in summary.spent.values()]
-            assert shown == after["intents_shown"].tolist()
+            thousandths = [round(1000 * spent) for spent in summary.spent.values()]
+            assert thousandths == after["intents_shown"].tolist()
             heartbeat += 1
         assert round(1000 * meter.balance) == int(after["energy"])
     assert heartbeat >= 30

@@ -262,8 +262,8 @@ def test_every_tool_is_priced_within_its_category(name, annotations, schema):
 @settings(max_examples=300)
 def test_a_wilder_hint_never_makes_it_cheaper(name, hints, which, schema):
     # From the tame to the wild; what isn't said is the protocol's default or wilder than nothing.
-    order = [hints | {which: said} for said in (TAME[which], None, not TAME[which])]
-    tools = [energy_for_tool(name, said, schema) for said in order if not pricing.Hints.of(said).filled_in]
+    order = [hints | {which: hint} for hint in (TAME[which], None, not TAME[which])]
+    tools = [energy_for_tool(name, hint, schema) for hint in order if not pricing.Hints.of(hint).filled_in]
     assert [tool.energy_cost for tool in tools] == sorted(tool.energy_cost for tool in tools)
     widths = [len(tool.allowed_contexts) for tool in tools]
     assert widths == sorted(widths, reverse=True)

@@ -35,13 +35,13 @@ def good(path):
 
 def changed(good, place, value):
     """A copy of a file with another value at a place such as ``recent.0.meta``."""
-    whole = copy.deepcopy(good)
+    complete = copy.deepcopy(good)
     *above, key = place.split(".")
-    inner = whole
+    inner = complete
     for name in above:
         inner = inner[int(name) if isinstance(inner, list) else name]
     inner[int(key) if isinstance(inner, list) else key] = value
-    return whole
+    return complete
 
 
 BROKEN = [

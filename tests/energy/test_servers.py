@@ -180,8 +180,8 @@ def test_control_c_ends_it_too(tmp_path):
 
 def test_hostile_names_neither_colour_nor_break_the_table():
     ended = call("tools", scripted("hostile"), "--why", width=120)
-    shown = ended.succeeded(r"\x1b[31mred", "[bold red]markup[/bold red]", ":skull:")
-    assert all(ch not in shown for ch in "\x1b\x07\u202e\u200b")
+    output = ended.succeeded(r"\x1b[31mred", "[bold red]markup[/bold red]", ":skull:")
+    assert all(ch not in output for ch in "\x1b\x07\u202e\u200b")
     assert ended.err.count("left out") == 2  # the empty name and the enormous one
     assert ended.err.replace("\n", "").isprintable()
 

@@ -155,10 +155,10 @@ def test_one_reviewer_of_several_wins(store, place):
                 return error
 
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(review, ["approve", "reject"] * 3))
-    (winner,) = (one for one in found if not isinstance(one, StoreError))
+        result = list(pool.map(review, ["approve", "reject"] * 3))
+    (winner,) = (one for one in result if not isinstance(one, StoreError))
     assert store.proposal(row.id).status == winner.status
-    assert all(f"is already {winner.status}" in str(one) for one in found if one is not winner)
+    assert all(f"is already {winner.status}" in str(one) for one in result if one is not winner)
     assert len(store.history("screen")) == (2 if winner.status == "approved" else 1)
 
 
@@ -179,8 +179,8 @@ def test_processes_share_a_new_store(place):
     running = [subprocess.Popen([sys.executable, "-c", PROGRAM, place, str(i)]) for i in range(4)]
     assert [process.wait(120) for process in running] == [0] * 4
     with CostStore(place, create=False) as store:
-        found = sorted((row.action_considered, row.heartbeat_number) for row in store.discomfort())
-        assert found == [(str(i), beat) for i in range(4) for beat in range(25)]
+        result = sorted((row.action_considered, row.heartbeat_number) for row in store.discomfort())
+        assert result == [(str(i), beat) for i in range(4) for beat in range(25)]
         assert [row.cost for row in store.history("shared")] == [2.0]
 
 
@@ -206,8 +206,8 @@ def test_what_is_no_store_stays_as_it_is(tmp_path):
     sqlite3.connect(other).execute("CREATE TABLE notes (text)").connection.close()
     with pytest.raises(StoreError, match="not a database"):
         CostStore(notes)
-    for place, said in ((other, "not a store of costs"), (missing, "there is no store")):
-        with pytest.raises(StoreError, match=said):
+    for place, message in ((other, "not a store of costs"), (missing, "there is no store")):
+        with pytest.raises(StoreError, match=message):
             CostStore(place, create=False)
     assert notes.read_text() == "my notes"
     assert not missing.exists()

@@ -18,7 +18,7 @@ from tests.commands import call, console, written
 
 def commands(command: object, name: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     inner = getattr(command, "commands", {})
-    return [name, *(found for word, part in inner.items() for found in commands(part, (*name, word)))]
+    return [name, *(result for word, part in inner.items() for result in commands(part, (*name, word)))]
 
 
 @pytest.mark.parametrize("words", commands(typer.main.get_command(app)), ids=" ".join)
@@ -47,11 +47,11 @@ def test_solve_writes_the_optimal_policy(tmp_path: Path, monkeypatch: pytest.Mon
     tiny = preset("tiny")
     small = tiny.replace(budget=tiny.budget.replace(heartbeats=2))
     monkeypatch.setattr("solvent_experiments.config.environment_params", lambda _: small)
-    shown = call("solve", "--out", tmp_path / "tiny", "--quiet")
-    shown.succeeded("bits per episode", "states", "publish nocodazole at 0.75", "Next:")
-    found = load_graph(tmp_path / "tiny" / "policy.npz")
-    assert f"{found.about['optimum']:.6f} bits" in shown.out
-    assert found.params == small
+    output = call("solve", "--out", tmp_path / "tiny", "--quiet")
+    output.succeeded("bits per episode", "states", "publish nocodazole at 0.75", "Next:")
+    result = load_graph(tmp_path / "tiny" / "policy.npz")
+    assert f"{result.about['optimum']:.6f} bits" in output.out
+    assert result.params == small
 
 
 @pytest.mark.parametrize("command", ["figures", "report", "leaderboard"])
@@ -85,15 +85,15 @@ def test_progress_is_bars_on_a_terminal_and_lines_elsewhere(monkeypatch: pytest.
         page = console(force_terminal=terminal, color_system=None)
         clock = iter(range(0, 1000, 6))
         monkeypatch.setattr("solvent_experiments.console.time.monotonic", lambda clock=clock: next(clock))
-        with Progress(page) as shown:
+        with Progress(page) as progress:
             for done in range(1, 5):
-                shown.update("whole run", done / 10, f"{done} of 10")
-            shown.end("whole run", "done")
+                progress.update("whole run", done / 10, f"{done} of 10")
+            progress.end("whole run", "done")
         assert "of 10" in written(page)
         assert "whole run: done" in written(page)
     quiet = console()
-    with Progress(quiet, quiet=True) as shown:
-        shown.update("x", 0.5, "half")
-        shown.end("x", "done")
+    with Progress(quiet, quiet=True) as progress:
+        progress.update("x", 0.5, "half")
+        progress.end("x", "done")
     assert written(quiet) == ""
     assert new_console().width >= 80

@@ -50,10 +50,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG)
-def test_wrong_config_is_one_line(text: str, said: str, here: Path) -> None:
+@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_config_is_one_line(text: str, message: str, here: Path) -> None:
     (here / "x.yaml").write_text(text)
-    call("run", "x.yaml").refused("x.yaml: ", said)
+    call("run", "x.yaml").refused("x.yaml: ", message)
     assert {path.name for path in here.iterdir()} == {"x.yaml"}
 
 

@@ -73,8 +73,8 @@ def hand() -> RunData:
 )
 def test_level_has_its_figures(level: str, runs: Runs) -> None:
     folder = runs(level)
-    found = {path.stem for path in folder.figures.glob("*.png")}
-    assert found == set(FIGURES) - LEFT_OUT[level]
+    result = {path.stem for path in folder.figures.glob("*.png")}
+    assert result == set(FIGURES) - LEFT_OUT[level]
 
 
 @pytest.mark.parametrize("name", sorted(set(FIGURES) - LEFT_OUT["smoke"]))
@@ -202,8 +202,8 @@ def test_energy_is_that_of_an_episode_by_intent() -> None:
     verbs = [Verb.REST, Verb.SCREEN, Verb.DMSO, Verb.SCREEN]
     spent = {"verb": verbs, "energy_spent": [0, 4, 1.5, 5], "energy": [8, 9, 7, 6]}
     others = [tables.trace("ppo", 10_000, seed=0, **spent), tables.trace("honest", 10_000, **spent)]
-    mine = [tables.trace("liar", seed, **spent) for seed in (10_000, 10_001)]
-    run = tables.run_of("Solvent/Energy-v0", "energy", traces=joined([*others, *mine]))
+    own = [tables.trace("liar", seed, **spent) for seed in (10_000, 10_001)]
+    run = tables.run_of("Solvent/Energy-v0", "energy", traces=joined([*others, *own]))
     level, energy = drawn("energy_curve", run).axes
     assert by_agent(run, level.lines)["liar"] == [8, 9, 7, 6]
     assert [[width for _, width in row if width] for row in bars(energy)] == [[9, 1.5]] * 3
@@ -248,8 +248,8 @@ def test_values_are_held_to_the_end_of_an_episode() -> None:
 def test_stretches_have_every_seed() -> None:
     steps = np.array([5, 15, 25, 5, 25])
     seeds = np.array([0, 0, 0, 1, 1])
-    found = list(stretches({"steps": steps, "training_seed": seeds}, bins=3))
-    assert [[list(rows) for rows in groups] for _, groups in found] == [[[0], [3]], [[2], [4]]]
+    result = list(stretches({"steps": steps, "training_seed": seeds}, bins=3))
+    assert [[list(rows) for rows in groups] for _, groups in result] == [[[0], [3]], [[2], [4]]]
 
 
 def test_no_two_agents_look_alike() -> None:

@@ -86,8 +86,8 @@ def test_a_run_finds_the_module_beside_its_config(folder: Path, monkeypatch: pyt
 
 
 def test_commands_take_a_class() -> None:
-    shown = call("evaluate", "resting:Resting", "honest", "--env", ENV, "--episodes", 10).succeeded("honest")
-    assert "resting " in shown
+    output = call("evaluate", "resting:Resting", "honest", "--env", ENV, "--episodes", 10).succeeded("honest")
+    assert "resting " in output
     call("play", "--env", ENV, "--agent", "resting:Resting", "--delay", 0).succeeded("Resting 0.00 bits")
 
 

@@ -73,7 +73,7 @@ def test_the_honest_script_can_be_followed_in_the_same_lab() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ("foo", "verb: got 'foo'; allowed: rest, dmso, baseline, calibration, screen"),
         ("screen taxol 1", "compound: got 'taxol 1'; allowed: nocodazole"),
@@ -81,9 +81,9 @@ def test_the_honest_script_can_be_followed_in_the_same_lab() -> None:
         ("\x1b[2J", "verb: got '"),
     ],
 )
-def test_nonsense_is_explained_and_costs_nothing(typed: str, said: str) -> None:
+def test_nonsense_is_explained_and_costs_nothing(typed: str, message: str) -> None:
     out = played(*DEBT, lines=f"{typed}\nq\n").out
-    assert said in " ".join(out.split())
+    assert message in " ".join(out.split())
     assert "You left after 0 of 40 heartbeats" in out
     assert "\x1b" not in out
 
@@ -135,12 +135,12 @@ def test_watched_agent_plays_to_the_end() -> None:
 def test_film_has_a_frame_per_action(tmp_path: Path) -> None:
     film = tmp_path / "tiny.gif"
     call(*TINY, "--agent", "honest", "--delay", 0.2, "--film", film).succeeded("honest, seed 7, ", "Next: ")
-    with Image.open(film) as shown:
+    with Image.open(film) as picture:
         assert (
-            shown.n_frames
+            picture.n_frames
             == episodes(PLAYERS["honest"](preset("tiny"), 0), preset("tiny"), [7])["length"][0] + 1
         )
-        assert shown.info["duration"] == 200
+        assert picture.info["duration"] == 200
     call(*TINY, "--film", film).refused("--film: allowed: with --agent")
     call(*TINY, "--agent", "honest", "--film", tmp_path / "tiny.mp4").refused("ends in .gif or .webp")
 

@@ -35,12 +35,12 @@ def costs(tmp_path: Path) -> Iterator[CostStore]:
     with CostStore(str(tmp_path / "costs.db")) as store:
         store.register_verbs()
         for name, cost in (("screen", 4.0), ("dose_response", 6.0)):
-            said = {
+            phrase = {
                 "target": name, "current_cost": cost, "suggested_range": [2.0, 3.0], "direction": "decrease",
                 "rationale": f"put off again {HOSTILE}", "confidence": 0.6,
                 "evidence": [f"heartbeat_102: {HOSTILE}", "heartbeat_109: again"],
             }  # fmt: skip
-            store.file(Proposal.model_validate(said))
+            store.file(Proposal.model_validate(phrase))
         yield store
 
 
@@ -112,7 +112,9 @@ def test_decisions_reach_the_stores(
 ) -> None:
     with session(url) as client:
         home = client.get("/").text
-        assert all(said in home for said in ("Cost proposals: 2", "Gate reviews: 3", "Responses to label: 2"))
+        assert all(
+            phrase in home for phrase in ("Cost proposals: 2", "Gate reviews: 3", "Responses to label: 2")
+        )
         first, second = keys(client.get("/costs").text, "costs")
         assert "Recorded." in send(client, f"/costs/{first}", decision="approve", cost="2.5").text
         assert "Recorded." in send(client, f"/costs/{second}", decision="reject").text
@@ -147,17 +149,17 @@ def test_the_first_of_two_people_decides(url: str, gate: Verdicts) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "said"),
+    ("form", "phrase"),
     [({"who": ""}, "who"), ({"why": " "}, "why"), ({"decision": "maybe"}, "decision"), ({"who": "x" * 201}, "who"),
      ({"decision": "approve", "cost": "much"}, "cost"), ({"decision": "approve", "cost": "0.1"}, "allowed")],
 )  # fmt: skip
-def test_wrong_forms_record_nothing(url: str, costs: CostStore, form: dict[str, str], said: str) -> None:
+def test_wrong_forms_record_nothing(url: str, costs: CostStore, form: dict[str, str], phrase: str) -> None:
     with session(url) as client:
         (key, _) = keys(client.get("/costs").text, "costs")
         answer = send(client, f"/costs/{key}", **{"decision": "reject", **form})
     assert answer.status_code == 422
     assert "Not recorded." in answer.text
-    assert said in answer.text
+    assert phrase in answer.text
     assert costs.proposal(key).status == "pending"
 
 

@@ -159,13 +159,13 @@ def test_a_folder_with_other_files_is_refused(scripts: Path, tmp_path: Path) -> 
 def test_damaged_unit_is_named_and_made_again(scripts: Path, tmp_path: Path) -> None:
     root = tmp_path / "run"
     call("run", scripts, "--out", root, "--quiet").succeeded()
-    whole, table = results(root), root / "hermit" / "episodes.parquet"
+    complete, table = results(root), root / "hermit" / "episodes.parquet"
     table.write_bytes(table.read_bytes()[:-100])
     (root / "summary.json").unlink()
     call("run", scripts, "--out", root, "--quiet").refused("hermit/episodes.parquet: damaged", "move it away")
     table.unlink()
     call("run", scripts, "--out", root, "--quiet").succeeded()
-    assert results(root) == whole
+    assert results(root) == complete
 
 
 def test_failing_unit_leaves_the_others(tmp_path: Path) -> None:
@@ -206,13 +206,13 @@ def test_a_run_killed_before_any_of_its_writes_resumes_to_an_undisturbed_one(tmp
     recipe = load_experiment(CONFIGS / "smoke.yaml").train["ppo"] or {}
     short = {"ppo": {**recipe, "n_timesteps": 512}}
     experiment = Experiment(name="x", train=short, **changes)
-    whole = tmp_path / "whole"
-    for last in range(run_until(experiment, whole)):
+    complete = tmp_path / "whole"
+    for last in range(run_until(experiment, complete)):
         root = tmp_path / f"killed-{last}"
         assert run_until(experiment, root, last) == last
         run_until(experiment, root)
-        assert results(root) == results(whole), f"after {last} writes"
-        assert (root / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
+        assert results(root) == results(complete), f"after {last} writes"
+        assert (root / "summary.json").read_bytes() == (complete / "summary.json").read_bytes()
         assert RunFolder(root).finished
 
 

@@ -124,9 +124,10 @@ def test_a_share_of_nothing_is_nothing() -> None:
 def test_paired_shares_of_equal_seeds_differ_by_less_than_unpaired_ones() -> None:
     rng = np.random.default_rng(2)
     wholes = [rng.integers(1, 5, 200) for _ in range(5)]
-    parts = [rng.binomial(whole, p) for whole, p in zip(wholes, (0.1, 0.3, 0.5, 0.7, 0.9), strict=True)]
+    parts = [rng.binomial(complete, p) for complete, p in zip(wholes, (0.1, 0.3, 0.5, 0.7, 0.9), strict=True)]
     more = [
-        np.minimum(part + (rng.random(200) < 0.2), whole) for part, whole in zip(parts, wholes, strict=True)
+        np.minimum(part + (rng.random(200) < 0.2), complete)
+        for part, complete in zip(parts, wholes, strict=True)
     ]
     first, second = ((Sample(each, True), Sample(wholes, True)) for each in (parts, more))
     assert share_difference(first, first, paired=True).value == 0.0

@@ -147,22 +147,22 @@ def test_a_source_without_rows_has_nothing_to_compare() -> None:
 
 def test_curves_keep_what_an_ended_episode_had() -> None:
     columns = records.curves(PLAYERS["random"](DEBT, 0), DEBT, SEEDS)
-    whole = episodes(PLAYERS["random"](DEBT, 0), DEBT, SEEDS)
+    complete = episodes(PLAYERS["random"](DEBT, 0), DEBT, SEEDS)
     last = columns["heartbeat"] == columns["heartbeat"].max()
-    assert columns["debt"][last] == pytest.approx(whole["debt"], abs=1e-5)
-    assert columns["refused"][last] == pytest.approx(whole["refusals_by_debt"])
-    assert columns["net"][last] == pytest.approx(whole["published_bits"] - whole["debt"], abs=1e-5)
+    assert columns["debt"][last] == pytest.approx(complete["debt"], abs=1e-5)
+    assert columns["refused"][last] == pytest.approx(complete["refusals_by_debt"])
+    assert columns["net"][last] == pytest.approx(complete["published_bits"] - complete["debt"], abs=1e-5)
 
 
 def test_projects_sum_up_to_the_career() -> None:
     lab = environment_params("Solvent/Frontier-v0")
     columns = records.projects(PLAYERS["definitive"](lab, 0), lab, SEEDS)
-    whole = episodes(PLAYERS["definitive"](lab, 0), lab, SEEDS)
+    complete = episodes(PLAYERS["definitive"](lab, 0), lab, SEEDS)
     known_as = {"overclaimed": "debt_added", "recalled": "debt_recalled", "refused_by_debt": "refusals_by_debt",
                 "calibrations": "calibrations", "accepted": "accepted", "wrong": "wrong"}  # fmt: skip
     for name, column in known_as.items():
         parts = [columns[f"{name}_{project}"] for project in (1, 2, 3)]
-        assert np.sum(parts, axis=0) == pytest.approx(whole[column], abs=1e-6), name
+        assert np.sum(parts, axis=0) == pytest.approx(complete[column], abs=1e-6), name
         assert columns[f"{name}_change"] == pytest.approx(parts[2] - parts[0])
     assert columns["blocked_1"].sum() < columns["blocked_3"].sum()  # errors come back one project later
 
@@ -177,10 +177,10 @@ def test_understatement_is_what_is_right_less_what_is_stated() -> None:
 def test_each_accepted_finding_has_a_row(level: str) -> None:
     lab = environment_params(level)
     columns = records.findings(PLAYERS["overreacher"](lab, 0), lab, SEEDS)
-    whole = episodes(PLAYERS["overreacher"](lab, 0), lab, SEEDS)
+    complete = episodes(PLAYERS["overreacher"](lab, 0), lab, SEEDS)
     rows = [columns["right"][columns["episode_seed"] == seed] for seed in SEEDS]
-    assert [len(right) for right in rows] == whole["accepted"].tolist()
-    assert [right.sum() for right in rows] == (whole["accepted"] - whole["wrong"]).tolist()
+    assert [len(right) for right in rows] == complete["accepted"].tolist()
+    assert [right.sum() for right in rows] == (complete["accepted"] - complete["wrong"]).tolist()
 
 
 def test_a_finding_has_the_confidence_that_it_states() -> None:
@@ -236,9 +236,9 @@ def test_studies_are_listed() -> None:
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_clone_shows_the_result_that_it_comes_with(name: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)  # without runs
-    shown = call("study", "show", name).succeeded(STUDIES[name].title, "the result of 20")
+    output = call("study", "show", name).succeeded(STUDIES[name].title, "the result of 20")
     result = StudyResult.read(SHIPPED / f"{name}.json")
-    assert all(label.split()[0] in shown for label in (*result.findings, *result.means))
+    assert all(label.split()[0] in output for label in (*result.findings, *result.means))
 
 
 def test_a_shipped_result_keeps_its_date_and_machine(tmp_path: Path, monkeypatch) -> None:

@@ -205,8 +205,8 @@ def test_a_leaderboard_does_not_merge_versions(hand_run: RunFolder) -> None:
     manifest["versions"]["solvent"] = "0.1.9"
     hand_run.manifest.write_text(json.dumps(manifest))
     (kept,) = {entry["version"] for entry in read_entries([KEPT]).values()}
-    found = call("leaderboard", KEPT, hand_run.root)
-    found.refused(f"measured with Solvent 0.1.9, those before it with {kept}; allowed: one version")
+    result = call("leaderboard", KEPT, hand_run.root)
+    result.refused(f"measured with Solvent 0.1.9, those before it with {kept}; allowed: one version")
 
 
 def test_an_unknown_level_of_a_leaderboard_is_refused(hand_run: RunFolder) -> None:

@@ -76,7 +76,7 @@ def test_sweep_leaves_runs_a_table_and_a_figure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sweep", "said"),
+    ("sweep", "message"),
     [
         ("3", "sweep: got 3; allowed: parameters with lists of values"),
         ("{debt.treshold: [1.0]}", "params.debt.treshold: unknown"),
@@ -84,6 +84,6 @@ def test_sweep_leaves_runs_a_table_and_a_figure(tmp_path: Path) -> None:
         (f"{{debt.threshold: {[1.0] * 101}}}", "sweep: 101 runs; allowed: 1 to 100"),
     ],
 )
-def test_wrong_sweep_is_one_line(sweep: str, said: str, tmp_path: Path) -> None:
+def test_wrong_sweep_is_one_line(sweep: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(CONFIG + f"sweep: {sweep}\n")
-    call("run", tmp_path / "s.yaml").refused(said)
+    call("run", tmp_path / "s.yaml").refused(message)

@@ -166,13 +166,13 @@ def fault_of(reader: Reader, content: bytes) -> str:
 @pytest.mark.parametrize("name", READERS)
 def test_a_file_is_read_or_refused_in_a_line(name: str, rows: dict[str, list[Any]]) -> None:
     reader, lines = READERS[name], rows[name]
-    whole = "".join(json.dumps(row) + "\n" for row in lines).encode()
-    faults = [fault for content in (whole, *damaged(lines[0])) if (fault := fault_of(reader, content))]
+    complete = "".join(json.dumps(row) + "\n" for row in lines).encode()
+    faults = [fault for content in (complete, *damaged(lines[0])) if (fault := fault_of(reader, content))]
     assert not faults, "\n".join(faults[:5])
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), "nested deeper than"),
         ("[" * 100_000, "nested deeper than"),
@@ -182,8 +182,8 @@ def test_a_file_is_read_or_refused_in_a_line(name: str, rows: dict[str, list[Any
         ("", "Expecting value"),
     ],
 )
-def test_json_is_strict(text: str | bytes, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_json_is_strict(text: str | bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         strict_json(text)
-    whole = "[" * DEEPEST + "]" * DEEPEST
-    assert strict_json("\ufeff".encode() + whole.encode()) == json.loads(whole)
+    complete = "[" * DEEPEST + "]" * DEEPEST
+    assert strict_json("\ufeff".encode() + complete.encode()) == json.loads(complete)

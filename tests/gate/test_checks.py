@@ -139,8 +139,8 @@ def test_negation_looks_at_the_clause_that_says_the_same():
 )
 def test_quotations_need_a_span_that_has_them(claim, severity):
     spans = ["The mill burned down, he said: it burned - in 1912.", "It's the miller's."]
-    (found,) = [check for check in run_checks(claim, spans) if check.name == "quotes"]
-    assert (found.severity if found.fired else None) == severity
+    (result,) = [check for check in run_checks(claim, spans) if check.name == "quotes"]
+    assert (result.severity if result.fired else None) == severity
 
 
 @given(st.text(max_size=200), st.lists(st.text(max_size=100), max_size=3))

@@ -107,7 +107,7 @@ def test_an_own_policy_wins_over_the_shipped_one_and_is_named(written, tmp_path,
 def test_bad_input_is_one_line_and_writes_nothing(written, tmp_path, embedder):
     good, bad = written([TRUE]), written("{", "bad.jsonl")
     before = sorted(tmp_path.iterdir())
-    for line, said in [
+    for line, message in [
         (("judge", good, "--policy", "none"), "strict"),
         (("judge", bad, "--policy", "strict"), "line 1"),
         (("judge", "/dev/zero", "--policy", "strict"), "regular"),
@@ -116,5 +116,5 @@ def test_bad_input_is_one_line_and_writes_nothing(written, tmp_path, embedder):
         (("judge", good, "--policy", "P10", "--policies", bad), "line 1"),
         (("learn", "--store", tmp_path / "none"), "--store"),
     ]:
-        gate(*line).refused(said)
+        gate(*line).refused(message)
         assert sorted(tmp_path.iterdir()) == before, line

@@ -29,7 +29,7 @@ def test_plain_records_are_read(written):
 
 
 @pytest.mark.parametrize(
-    ("record", "said"),
+    ("record", "message"),
     [
         ("[]", "object"),
         ('{"claim": " ", "evidence": []}', "claim"),
@@ -43,13 +43,13 @@ def test_plain_records_are_read(written):
         ("\xff\xfe", "line 2"),
     ],
 )
-def test_a_broken_line_is_named_and_may_be_skipped(written, record, said):
+def test_a_broken_line_is_named_and_may_be_skipped(written, record, message):
     good = '{"claim": "It burned.", "evidence": ["It burned."]}'
     path = written((good + "\n" + record + "\n").encode("latin-1"))
-    with pytest.raises(GateError, match=r"claims\.jsonl, line 2") as told:
+    with pytest.raises(GateError, match=r"claims\.jsonl, line 2") as message:
         load_dataset(path)
-    assert said in str(told.value)
-    assert "\n" not in str(told.value)
+    assert message in str(message.value)
+    assert "\n" not in str(message.value)
     samples, skipped = load_dataset(path, skip_broken=True)
     assert (len(samples), len(skipped)) == (1, 1)
 

@@ -21,8 +21,8 @@ def test_no_other_text_changes_a_vector(embedder):
 
 def test_what_a_text_hides_from_the_model_is_told(embedder):
     texts = ["It burned.", "\u0e09\u0e31\u0e19\u0e23\u0e31\u0e01", "mill " * 400, "cold \u2603"]
-    whole, thai, long, mixed = map(embedder.unread, texts)
-    assert whole == ((), 0.0, "")
+    complete, thai, long, mixed = map(embedder.unread, texts)
+    assert complete == ((), 0.0, "")
     assert thai.share == 1.0
     assert len(long.rest.split()) == pytest.approx(400 - 254, abs=1)
     assert mixed.words == ("\u2603",)
@@ -40,9 +40,9 @@ def test_a_missing_or_broken_model_is_told_in_a_line(tmp_path):
     with pytest.raises(GateError, match="/none/at/all"):
         SentenceEmbedder("/none/at/all")
     (tmp_path / "model.safetensors").write_bytes(b"nothing")
-    with pytest.raises(GateError, match="can't be loaded") as told:
+    with pytest.raises(GateError, match="can't be loaded") as message:
         SentenceEmbedder(tmp_path).encode(["a"])
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(message.value)
 
 
 def test_importing_the_gate_loads_no_model():

@@ -13,8 +13,8 @@ from tools.lab_words import gram_energy
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 12))
 def test_inner_products_give_the_same_energy(seed, n, rank):
     claim, spans = units(seed, 1)[0], units(seed + 1, n)
-    found = hallucination_energy(claim, spans, 12, rank).energy
-    assert gram_energy(spans @ claim, spans @ spans.T, rank) == pytest.approx(found, abs=1e-6)
+    result = hallucination_energy(claim, spans, 12, rank).energy
+    assert gram_energy(spans @ claim, spans @ spans.T, rank) == pytest.approx(result, abs=1e-6)
 
 
 def test_directions_below_the_cut_explain_nothing():

@@ -18,7 +18,7 @@ CASES = lines(Path(__file__).with_name("cases.jsonl"))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"regime": "loose"}, "regime"),
         ({"regime": "adaptive"}, "tau_accept"),
@@ -27,8 +27,8 @@ CASES = lines(Path(__file__).with_name("cases.jsonl"))
         ({"regime": P10, "domain": "films"}, "films"),
     ],
 )
-def test_wrong_arguments_are_errors(arguments, said):
-    with pytest.raises(GateError, match=said):
+def test_wrong_arguments_are_errors(arguments, message):
+    with pytest.raises(GateError, match=message):
         evaluate_claim(CLAIM, SPANS, **arguments)
 
 
@@ -56,8 +56,8 @@ def test_a_bad_gap_is_rejected_with_its_reason(gap):
 def test_case_is_judged(embedder, case):
     result = evaluate_text(case["claim"], case["evidence"], embedder, FIXED["standard"])
     assert result["verdict"] in case["right"], result["reasons"]
-    for said in case.get("said", ()):
-        assert said in " ".join(result["reasons"])
+    for message in case.get("said", ()):
+        assert message in " ".join(result["reasons"])
 
 
 def test_the_named_sentence_is_the_worst(words):
@@ -106,13 +106,13 @@ def test_long_evidence_is_split_and_said(words):
 
 
 @pytest.mark.parametrize(
-    ("claim", "said"),
+    ("claim", "message"),
     [("", "no words"), ("one two three four five six", "longer than the model reads")],
 )
-def test_claims_that_the_model_cannot_read_are_bad_data(words, claim, said):
+def test_claims_that_the_model_cannot_read_are_bad_data(words, claim, message):
     result = evaluate_text(claim, ["one two"], Short(words), P10)
     assert result["verdict"] == "reject"
-    assert said in result["reasons"][0]
+    assert message in result["reasons"][0]
 
 
 def test_spans_without_a_word_are_left_out(words):

@@ -100,10 +100,10 @@ def test_a_drift_needs_a_percentile_and_one_setting():
     rows = [judged(i, 0.39 + 0.001 * i) for i in range(100)]
     (window,) = drift(rows, P10)
     assert (window.accepted, window.drifted) == (11, False)
-    for policy, some, said in (
+    for policy, some, message in (
         (Policy(**P10.model_dump() | {"domain": "films"}), rows, "films"),
         (P10, rows[:50], "window"),
         (FIXED["strict"], rows, "percentile"),
     ):
-        with pytest.raises(GateError, match=said):
+        with pytest.raises(GateError, match=message):
             drift(some, policy)

@@ -76,6 +76,6 @@ def test_a_selection_has_the_rules_of_the_whole(table):
     few = {"compounds": ["oligomycin A", "CCCP"], "potency_classes": 5}
     params = LabParams.from_mapping({"assay": few}, base=LAB)
     chosen = [LAB.assay.compounds.index(name) for name in few["compounds"]]
-    found = measured_rules(params).reshape(2, 3, 5, 5)
-    assert (found == table[chosen][:, :, :5]).all()
-    assert (measured_for(params).rules.reshape(found.shape) == found).all()
+    result = measured_rules(params).reshape(2, 3, 5, 5)
+    assert (result == table[chosen][:, :, :5]).all()
+    assert (measured_for(params).rules.reshape(result.shape) == result).all()

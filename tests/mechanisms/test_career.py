@@ -8,7 +8,7 @@ import pytest
 from solvent.lab.mechanisms.career import granted
 from solvent.lab.params import LabParams, ParamError, preset
 from solvent.lab.verbs import Verb
-from tests.labs import DEFINITIVE, HEDGED, PLAINLY, find, open_lab, put, shown, take
+from tests.labs import DEFINITIVE, HEDGED, PLAINLY, find, observed, open_lab, put, take
 
 SOON = {"career": {"delay": 10}}
 
@@ -98,7 +98,7 @@ def test_a_new_project_keeps_debt_and_what_is_due():
     assert after["entropy"].tolist() == [3.0] * 8
     np.testing.assert_array_equal(after["conditional"], np.full(after["conditional"].shape, 0.125))
     assert (after["due_at"][0, 3], after["due_at"][1, 3]) == (0, 44)
-    seen = shown(env)
+    seen = observed(env)
     assert (seen["project_countdown"], seen["CCCP/countdown"]) == (1.0, 0.0)
     assert seen["thapsigargin/past_countdown"] != 0.0
     _, step, record = rest(env, 8)

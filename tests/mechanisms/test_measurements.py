@@ -113,12 +113,12 @@ def test_what_runs_no_plate_leaves_the_last_one_shown():
 def test_single_labs_and_a_vector_show_the_same_last_plates():
     singles, labs = [LabEnv(LAST_PLATE) for _ in range(3)], LabVectorEnv(3, LAST_PLATE)
     rng = np.random.default_rng(0)
-    shown = [labs.reset(seed=[0, 1, 2])[0]]
+    observations = [labs.reset(seed=[0, 1, 2])[0]]
     alone = [np.stack([env.reset(seed=seed)[0] for seed, env in enumerate(singles)])]
     for actions in rng.integers(0, len(labs.actions), (25, 3)):
-        shown.append(labs.step(actions)[0])
+        observations.append(labs.step(actions)[0])
         alone.append(np.stack([env.step(action)[0] for env, action in zip(singles, actions, strict=True)]))
-    np.testing.assert_array_equal(np.stack(shown), np.stack(alone))
+    np.testing.assert_array_equal(np.stack(observations), np.stack(alone))
 
 
 def after_a_dose_response():

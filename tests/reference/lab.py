@@ -73,13 +73,13 @@ class ReferenceLab:
                 ec50 = assay.lowest_ec50 * 10 ** (assay.ec50_step * (k - 1))
                 share = 1 / (1 + (template.doses[readout] / ec50) ** 1.2)
                 viability[k] = 0.05 + 0.95 * share
-        found = np.empty((len(self.states), assay.potency_classes))
+        result = np.empty((len(self.states), assay.potency_classes))
         for i, (gain, sd) in enumerate(self.states):
-            spread = math.sqrt(sd**2 + 0.15**2 / template.replicates)
-            a, b = (low - gain * viability) / spread, (high - gain * viability) / spread
+            deviation = math.sqrt(sd**2 + 0.15**2 / template.replicates)
+            a, b = (low - gain * viability) / deviation, (high - gain * viability) / deviation
             # From the nearer tail, or a small difference of two numbers near 1 would be lost.
-            found[i] = np.where(a > 0, norm.sf(a) - norm.sf(b), norm.cdf(b) - norm.cdf(a))
-        return found
+            result[i] = np.where(a > 0, norm.sf(a) - norm.sf(b), norm.cdf(b) - norm.cdf(a))
+        return result
 
     def entropy(self, m: int) -> float:
         return bits_of(self.marginal[m])
@@ -221,56 +221,56 @@ class ReferenceLab:
         words = 3 if wording == 2 and self.named(m) == 0 else wording
         return min(3, max(0, words - EVIDENCE[min(4, self.looks(m))] + 1))
 
-    def verdict(self, m: int, wording: int, told: SimpleNamespace) -> str:
+    def verdict(self, m: int, wording: int, text: SimpleNamespace) -> str:
         """Return the more severe verdict of gate and words."""
         gate, words = self.params.gate, self.params.adequacy
         order = ("accept", "review", "reject")
-        told.residual = self.residual(m, wording)
+        text.residual = self.residual(m, wording)
         limits = [int(tau * 1_000_000 + 0.5) for tau in (self.policy.tau_accept, self.policy.tau_review)]
-        told.gate_verdict = order[sum(told.residual > limit for limit in limits)]
-        by_gate = told.gate_verdict
+        text.gate_verdict = order[sum(text.residual > limit for limit in limits)]
+        by_gate = text.gate_verdict
         if not gate.enforced:
             by_gate = "accept" if self.plates[m] else "reject"
         by_words = "accept"
         if words.enabled:
-            told.score = self.inadequacy(m, wording)
+            text.score = self.inadequacy(m, wording)
             if words.enforced:
-                by_words = order[(told.score >= 2) + (told.score >= 3)]
+                by_words = order[(text.score >= 2) + (text.score >= 3)]
         return max(by_gate, by_words, key=order.index)
 
-    def publish(self, m: int, k: int, q: float, told: SimpleNamespace) -> None:
+    def publish(self, m: int, k: int, q: float, text: SimpleNamespace) -> None:
         asserted = self.asserted_bits(k, q)
         if self.params.debt.of_findings:
-            told.debt_added = max(0.0, asserted - self.licence[m])
-            self.debt += told.debt_added
+            text.debt_added = max(0.0, asserted - self.licence[m])
+            self.debt += text.debt_added
         accepted = bool(self.plates[m])
         if self.params.gate.enabled:
-            told.verdict = self.verdict(m, self.wording(q), told)
+            text.verdict = self.verdict(m, self.wording(q), text)
             licensed = asserted <= self.licence[m]
-            told.decision = "none" if told.verdict != "review" else "approved" if licensed else "declined"
-            accepted = told.verdict == "accept" or told.decision == "approved"
-        told.event = "published" if accepted else "rejected"
+            text.decision = "none" if text.verdict != "review" else "approved" if licensed else "declined"
+            accepted = text.verdict == "accept" or text.decision == "approved"
+        text.event = "published" if accepted else "rejected"
         if accepted:
             self.published[m] = True
             right, p = k == self.potency[m], self.prior[k]
             gain, loss = math.log2(q / p), math.log2((1 - q) / (1 - p))
             if self.params.career.enabled:
-                told.reward += gain
+                text.reward += gain
                 self.wells += math.floor(self.params.career.grant_per_bit * gain + 1e-9)
                 at = self.heartbeat + self.params.career.delay
                 self.waiting.append(SimpleNamespace(at=at, stake=gain - loss, wrong=not right))
             else:
-                told.reward += gain if right else loss
+                text.reward += gain if right else loss
 
     # -- Frontier
 
-    def replicate(self, due: list[SimpleNamespace], told: SimpleNamespace) -> None:
+    def replicate(self, due: list[SimpleNamespace], text: SimpleNamespace) -> None:
         """Replicate findings: of a wrong one, what it was paid and what it loses become debt."""
         for finding in due:
             self.waiting.remove(finding)
-            told.replicated += 1
+            text.replicated += 1
             if finding.wrong:
-                told.recalled += finding.stake
+                text.recalled += finding.stake
                 self.debt += finding.stake
 
     def begin_project(self, potency: list[int]) -> None:
@@ -323,25 +323,25 @@ class ReferenceLab:
         gain = gain_shares[verb] * self.entropy(compound)
         return gain if gain > 0.3 else 0.0
 
-    def defer(self, worth: float, verb: Verb, told: SimpleNamespace) -> None:
+    def defer(self, worth: float, verb: Verb, text: SimpleNamespace) -> None:
         """Count discomfort once per verb and heartbeat, where the action was worth taking."""
         if worth > 0.0 and self.last_felt.get(verb) != self.heartbeat:
-            told.discomfort = ("insufficient_energy", verb, worth)
+            text.discomfort = ("insufficient_energy", verb, worth)
             self.felt[verb].append(self.heartbeat)
             self.last_felt[verb] = self.heartbeat
 
     def passed_over(self, gain_shares: Any) -> tuple[str, Verb, float]:
         """Return what a rest passes over at the cap: the action of most value among those that may run."""
-        found = ("none", Verb.REST, 0.0)
+        result = ("none", Verb.REST, 0.0)
         if self.energy >= 20_000:
             for action, row in enumerate(self.table):
                 verb, compound = Verb(row["verb"]), int(row["compound"])
                 worth = self.worth(row, verb, compound, gain_shares) if self.allowed(action) else 0.0
-                if worth > found[2]:
-                    found = ("hoarding", verb, worth)
-        return found
+                if worth > result[2]:
+                    result = ("hoarding", verb, worth)
+        return result
 
-    def review(self, told: SimpleNamespace) -> None:
+    def review(self, text: SimpleNamespace) -> None:
         """Decide the proposals that are due, from paid uses and deferrals, never from deferrals alone."""
         for verb in [verb for verb, one in self.pending.items() if one.at <= self.heartbeat]:
             one, price = self.pending.pop(verb), self.price[verb]
@@ -352,7 +352,7 @@ class ReferenceLab:
                 floor = thousandths(self.params.energy.floor(VERBS[verb].name))
                 self.price[verb] = max(floor, nearest, price - 10_000)
                 self.changed[verb] = self.heartbeat
-            told.reviewed.append(verb)
+            text.reviewed.append(verb)
 
     # -- one step
 
@@ -370,44 +370,44 @@ class ReferenceLab:
         """
         row, energetic = self.table[action], self.params.energy.enabled
         verb, compound = Verb(row["verb"]), int(row["compound"])
-        told = SimpleNamespace(
+        text = SimpleNamespace(
             refusal=self.refusal(verb), obstacle=self.obstacle(verb, compound), event="", reward=0.0, reviewed=[],
             debt_added=0.0, gain=0.0, verdict="", decision="none", caused_by_debt=False, interest=0.0,
             debt_before=self.debt, replicated=0, recalled=0.0, potency=potency,
             discomfort=("none", Verb.REST, 0.0),
         )  # fmt: skip
-        runs = not told.refusal and not told.obstacle
-        if told.refusal:
-            told.event = "refused"
-            told.caused_by_debt = self.base_wells(verb) <= self.wells and not told.obstacle
-            told.blocked_by_cost, told.obstacle = self.charged(verb) > self.wells, ""
-        elif told.obstacle == "insufficient_energy":
-            told.event = "deferred"
-            self.defer(self.worth(row, verb, compound, gain_shares), verb, told)
-        elif told.obstacle:
-            told.event = "not_executed"
+        runs = not text.refusal and not text.obstacle
+        if text.refusal:
+            text.event = "refused"
+            text.caused_by_debt = self.base_wells(verb) <= self.wells and not text.obstacle
+            text.blocked_by_cost, text.obstacle = self.charged(verb) > self.wells, ""
+        elif text.obstacle == "insufficient_energy":
+            text.event = "deferred"
+            self.defer(self.worth(row, verb, compound, gain_shares), verb, text)
+        elif text.obstacle:
+            text.event = "not_executed"
         else:
             if energetic and verb is Verb.REST:
-                told.discomfort = self.passed_over(gain_shares)
+                text.discomfort = self.passed_over(gain_shares)
             if energetic:
                 self.energy -= self.cost(verb, compound)
                 self.uses[verb] += 1
                 self.done.add((verb, compound))
-            self.act(row, verb, compound, bins, told)
-        if energetic and (runs or told.refusal):
-            self.past[verb].append(told.event in ("refused", "rejected"))
-        self.reflected = told.event == "reflected"
+            self.act(row, verb, compound, bins, text)
+        if energetic and (runs or text.refusal):
+            self.past[verb].append(text.event in ("refused", "rejected"))
+        self.reflected = text.event == "reflected"
         self.slot += 1
-        if told.refusal or (runs and verb is Verb.REST) or self.slot >= self.params.slots:
-            self.close(told)
-        self.finish(told)
-        return told
+        if text.refusal or (runs and verb is Verb.REST) or self.slot >= self.params.slots:
+            self.close(text)
+        self.finish(text)
+        return text
 
-    def act(self, row: Any, verb: Verb, m: int, bins: list[int], told: SimpleNamespace) -> None:
+    def act(self, row: Any, verb: Verb, m: int, bins: list[int], text: SimpleNamespace) -> None:
         if verb is Verb.REST:
-            told.event = "rested"
+            text.event = "rested"
         elif verb is Verb.REFLECT:
-            told.event = "reflected"
+            text.event = "reflected"
         elif verb is Verb.PROPOSE:
             about = self.most_felt()
             low, high = self.suggested(about)
@@ -416,23 +416,23 @@ class ReferenceLab:
                 at = max(at, self.changed[about] + 24)
             self.pending[about] = SimpleNamespace(low=low, high=high, at=at, heartbeats=len(self.felt[about]))
             self.felt[about] = []
-            told.event = "proposed"
+            text.event = "proposed"
         elif verb is Verb.PUBLISH_PUBLIC:
-            self.publish(m, self.asserted_class(row), float(row["confidence"]), told)
+            self.publish(m, self.asserted_class(row), float(row["confidence"]), text)
         elif verb in CALIBRATIONS:
             self.wells -= self.charged(verb)
             self.learn(verb, m, bins)
             self.begin_plate()
             self.vehicle += bins
             self.debt -= min(self.debt, self.params.debt.repay_per_well * self.base_wells(verb))
-            told.event = "calibrated"
+            text.event = "calibrated"
         else:
             self.wells -= self.charged(verb)
             before, lowest = self.entropy(m), self.lowest[m]
             self.learn(verb, m, bins)
-            told.gain = before - self.entropy(m)
-            told.debt_added = max(0.0, row["claim"] - told.gain)
-            self.debt += told.debt_added
+            text.gain = before - self.entropy(m)
+            text.debt_added = max(0.0, row["claim"] - text.gain)
+            self.debt += text.debt_added
             self.licence[m] += max(0.0, min(row["claim"], lowest - self.entropy(m)))
             self.plates[m].append(verb)
             doses = getattr(self.params.plates, VERBS[verb].name).doses
@@ -442,29 +442,29 @@ class ReferenceLab:
                 self.read.setdefault((m, dose), []).append(seen)
             strength = sum(self.marginal[m].max() >= limit for limit in (0.5, 0.75, 0.95))
             self.fit[m] = (self.named(m), int(strength))
-            told.event = "explored"
+            text.event = "explored"
 
-    def close(self, told: SimpleNamespace) -> None:
+    def close(self, text: SimpleNamespace) -> None:
         """Close the heartbeat: interest, clock, energy, reviews, reagent lot."""
         debt, energy = self.params.debt, self.params.energy
         if debt.enforced and debt.interest:
-            told.interest = max(0.0, min(debt.interest * self.debt, debt.interest_cap - self.debt))
-            self.debt += told.interest
+            text.interest = max(0.0, min(debt.interest * self.debt, debt.interest_cap - self.debt))
+            self.debt += text.interest
         self.heartbeat += 1
         self.slot, self.done, self.reflected = 0, set(), False
         if energy.enabled:
             self.energy -= math.floor(self.energy * energy.leak)
             self.energy = min(self.energy + thousandths(energy.regeneration), 20_000)
             if self.params.proposals.enabled:
-                self.review(told)
-        self.replicate([one for one in self.waiting if one.at <= self.heartbeat], told)
+                self.review(text)
+        self.replicate([one for one in self.waiting if one.at <= self.heartbeat], text)
         goes_on = self.heartbeat < self.params.budget.heartbeats
         if goes_on and self.heartbeat % self.params.assay.lot_heartbeats == 0:
             self.change_lot()
             if self.params.career.enabled and self.heartbeat % self.params.career.project_heartbeats == 0:
-                self.begin_project(told.potency)
+                self.begin_project(text.potency)
 
-    def finish(self, told: SimpleNamespace) -> None:
+    def finish(self, text: SimpleNamespace) -> None:
         """End the episode if it is over, and take the change of the debt off the reward."""
         rules = self.params.debt
         plates = [verb for verb in Verb if self.base_wells(verb) and not self.refusal(verb)]
@@ -478,9 +478,9 @@ class ReferenceLab:
         elif self.heartbeat >= self.params.budget.heartbeats:
             self.over = "horizon"
         if self.over:
-            self.replicate(list(self.waiting), told)
+            self.replicate(list(self.waiting), text)
         if rules.enforced and rules.scored:
-            told.reward -= self.debt - told.debt_before
+            text.reward -= self.debt - text.debt_before
 
 
 def bits_of(p: np.ndarray) -> float:

@@ -34,15 +34,15 @@ CHANGES = {
 LABS = LEVELS | {name: LabParams.from_mapping(c, base=preset(base)) for name, (base, c) in CHANGES.items()}
 
 
-def agree(env, lab, told, reward):
+def agree(env, lab, text, reward):
     """Assert that record and step say what the reference says."""
     record, step, params = env.batch.labs[0], env.batch.steps[0], env.params
-    assert Event(int(step["event"])).name.lower() == told.event
-    assert ("", *REFUSAL_REASONS)[step["refusal"]] == told.refusal
-    assert ("", *OBSTACLES[1:])[step["obstacle"]] == told.obstacle
-    assert bool(step["caused_by_debt"]) == told.caused_by_debt
-    if told.refusal:
-        assert bool(step["blocked_by_cost"]) == told.blocked_by_cost
+    assert Event(int(step["event"])).name.lower() == text.event
+    assert ("", *REFUSAL_REASONS)[step["refusal"]] == text.refusal
+    assert ("", *OBSTACLES[1:])[step["obstacle"]] == text.obstacle
+    assert bool(step["caused_by_debt"]) == text.caused_by_debt
+    if text.refusal:
+        assert bool(step["blocked_by_cost"]) == text.blocked_by_cost
     assert END_REASONS[record["end_reason"]] == (lab.over or "running")
     assert (record["wells"], record["heartbeat"], record["slot"]) == (lab.wells, lab.heartbeat, lab.slot)
     np.testing.assert_allclose(record["marginal"], lab.marginal, atol=2e-6)
@@ -51,7 +51,7 @@ def agree(env, lab, told, reward):
     np.testing.assert_allclose(record["licence"], lab.licence, atol=1e-4)
     np.testing.assert_allclose(
         [record["debt"], step["debt_added"], step["debt_interest"], step["debt_before"], reward],
-        [lab.debt, told.debt_added, told.interest, told.debt_before, told.reward],
+        [lab.debt, text.debt_added, text.interest, text.debt_before, text.reward],
         atol=1e-4,
     )
     assert record["published"].astype(bool).tolist() == lab.published
@@ -65,22 +65,22 @@ def agree(env, lab, told, reward):
         assert record["vehicle_squares"] == squares
     if params.career.enabled:
         assert sorted(record["due_at"][record["due_at"] > 0]) == sorted(one.at for one in lab.waiting)
-        assert step["replicated"] == told.replicated
-        assert step["debt_recalled"] == pytest.approx(told.recalled)
+        assert step["replicated"] == text.replicated
+        assert step["debt_recalled"] == pytest.approx(text.recalled)
         assert record["stake"].sum() == pytest.approx(sum(one.stake for one in lab.waiting))
-    if params.gate.enabled and told.verdict:
-        assert VERDICTS[step["verdict"]] == told.verdict
-        assert VERDICTS[step["gate_verdict"]] == told.gate_verdict
-        assert DECISIONS[step["decision"]] == told.decision
-        assert abs(int(step["residual"]) - told.residual) <= 1
-        assert not params.adequacy.enabled or step["adequacy"] == told.score
+    if params.gate.enabled and text.verdict:
+        assert VERDICTS[step["verdict"]] == text.verdict
+        assert VERDICTS[step["gate_verdict"]] == text.gate_verdict
+        assert DECISIONS[step["decision"]] == text.decision
+        assert abs(int(step["residual"]) - text.residual) <= 1
+        assert not params.adequacy.enabled or step["adequacy"] == text.score
     if params.energy.enabled:
         assert record["energy"] == lab.energy
         assert record["price"].tolist() == [lab.price[verb] for verb in Verb]
         assert record["discomfort"].tolist() == [len(lab.felt[verb]) for verb in Verb]
         assert record["review_at"].tolist() == [lab.pending[v].at if v in lab.pending else 0 for v in Verb]
-        assert np.flatnonzero(step["reviewed"]).tolist() == told.reviewed
-        reason, verb, worth = told.discomfort
+        assert np.flatnonzero(step["reviewed"]).tolist() == text.reviewed
+        reason, verb, worth = text.discomfort
         assert (DEFERRALS[step["discomfort"]], step["deferred_verb"]) == (reason, verb)
         assert step["deferred_value"] == pytest.approx(worth, abs=1e-4)
 

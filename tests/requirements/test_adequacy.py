@@ -95,27 +95,27 @@ def test_the_judge_scores_epad_and_sya(judge, epad, sya):
 )  # fmt: skip
 def test_the_documents_phrases_are_strong_negatives(phrase):
     before = phrase.startswith(("there", "none", "no "))
-    found = score(f"In this project {phrase} handler." if before else f"The handler {phrase}.", [READ])
-    assert (found.score, found.strong_negative) == (2, True)
-    assert any(phrase in span for span in found.spans)
+    results = score(f"In this project {phrase} handler." if before else f"The handler {phrase}.", [READ])
+    assert (results.score, results.strong_negative) == (2, True)
+    assert any(phrase in span for span in results.spans)
 
 
 @row("Signal: one read before a universal claim")
 def test_a_universal_claim_after_one_read_is_signalled():
-    found = score("Nothing in this codebase calls src/client.py.", [READ])
-    assert (found.score, found.signals) == (2, ("single_call",))
+    results = score("Nothing in this codebase calls src/client.py.", [READ])
+    assert (results.score, results.signals) == (2, ("single_call",))
 
 
 @row("Signal: one narrow search before asserting absence")
 def test_absence_after_one_narrow_search_is_signalled():
-    found = score(ABSENT, [GREP], "Does the client retry?")
-    assert (found.score, found.signals[-1]) == (2, "single_narrow_search")
+    results = score(ABSENT, [GREP], "Does the client retry?")
+    assert (results.score, results.signals[-1]) == (2, "single_narrow_search")
 
 
 @row("Signal: no call before a factual claim")
 def test_a_factual_claim_without_a_call_is_signalled():
-    found = score("This feature is not available.", [])
-    assert (found.score, found.signals) == (3, ("no_tool_call",))
+    results = score("This feature is not available.", [])
+    assert (results.score, results.signals) == (3, ("no_tool_call",))
 
 
 @row("Signal: results that are not referred to")
@@ -172,8 +172,8 @@ def test_running_over_a_table_that_says_pending_is_3():
 def test_an_answer_after_a_failed_look_scores_3_even_if_it_is_right():
     down = tool("WebSearch", "search unavailable", True, query="Forth Bridge")
     for year in (1890, 1894):  # the first is right
-        found = score(f"The Forth Bridge opened in {year}.", [down], "When was it opened?")
-        assert (found.score, found.signals[0]) == (3, "only_errors")
+        results = score(f"The Forth Bridge opened in {year}.", [down], "When was it opened?")
+        assert (results.score, results.signals[0]) == (3, "only_errors")
 
 
 @row("In the lab, words are compared with looks")
@@ -188,9 +188,9 @@ def test_in_the_lab_the_score_of_words_falls_with_looks():
 @row("The judge gets response, call summary and query")
 def test_the_judge_gets_response_calls_and_query(judge):
     _, (_, material) = judge(grades(), [READ, tool("Read", "long " * 1000)])
-    shown = json.loads(material.splitlines()[1])
-    first, second = shown.pop("tools")
-    assert shown == {"response": ABSENT, "query": "Does it retry?"}
+    display = json.loads(material.splitlines()[1])
+    first, second = display.pop("tools")
+    assert display == {"response": ABSENT, "query": "Does it retry?"}
     assert first == 'Read {"file_path": "src/client.py"} -> def send(request): ...'
     assert len(second) < 500  # its result is abbreviated
 
@@ -231,11 +231,11 @@ def test_tool_context_has_the_calls_in_order(response, negative):
 
 @row("`query_type`, `padding_count`, `info_density`")
 def test_padding_is_counted_and_thins_the_response():
-    plain = logged("The client sends once.", query="What is sent?")
+    simple = logged("The client sends once.", query="What is sent?")
     padded = logged("Basically, the client sends once. I hope this helps!", query="How do I run it?")
-    assert (plain.query_type, padded.query_type) == ("factual", "procedural")
-    assert (plain.padding_count, padded.padding_count) == (0, 2)
-    assert padded.info_density < plain.info_density
+    assert (simple.query_type, padded.query_type) == ("factual", "procedural")
+    assert (simple.padding_count, padded.padding_count) == (0, 2)
+    assert padded.info_density < simple.info_density
 
 
 @row("People score EpAd by hand")

@@ -447,5 +447,7 @@ def test_an_agent_learns_to_calibrate_when_blocked():
         ("masked (MaskablePPO)", 0.96, "confirmed"),
         ("unmasked (PPO)", 0.26, "refuted"),
     ):
-        found = finding("blocked", f"{learner}: P(calibrate | blocked) with debt put into the lab, minus 80%")
-        assert (round(0.8 + found["value"], 2), found["verdict"]) == (share, verdict)
+        result = finding(
+            "blocked", f"{learner}: P(calibrate | blocked) with debt put into the lab, minus 80%"
+        )
+        assert (round(0.8 + result["value"], 2), result["verdict"]) == (share, verdict)

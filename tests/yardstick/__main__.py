@@ -37,18 +37,18 @@ def main() -> int:
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     apart = 0
     for part in given.parts or PARTS:
-        found = measured(part)
-        if not found:  # what it needs is not on this machine
+        result = measured(part)
+        if not result:  # what it needs is not on this machine
             continue
         if given.command == "record":
-            kept[part] = found
+            kept[part] = result
             rows = [f"{json.dumps(name)}: {json.dumps(kept[name], sort_keys=True)}" for name in sorted(kept)]
             KEPT.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
             print(f"{part}: recorded", flush=True)
         else:
-            told = [*differences(kept.get(part), json.loads(json.dumps(found)), part)]
-            apart += len(told)
-            print("\n".join(told) or f"{part}: equal", flush=True)
+            text = [*differences(kept.get(part), json.loads(json.dumps(result)), part)]
+            apart += len(text)
+            print("\n".join(text) or f"{part}: equal", flush=True)
     return int(apart > 0)
 
 

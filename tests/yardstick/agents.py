@@ -41,7 +41,7 @@ def policies() -> dict[str, Any]:
 
 
 def agents() -> dict[str, Any]:
-    found = {f"{name} {level}": script(name, level) for name in AGENTS for level in LEVELS} | policies()
-    found["exact Tiny"] = script("exact", "Tiny")
-    found["notebook Data"] = script("notebook", "Data")
-    return found | {f"planner {level}": script("planner", level, SEEDS[:3]) for level in ("Debt", "Lab")}
+    result = {f"{name} {level}": script(name, level) for name in AGENTS for level in LEVELS} | policies()
+    result["exact Tiny"] = script("exact", "Tiny")
+    result["notebook Data"] = script("notebook", "Data")
+    return result | {f"planner {level}": script("planner", level, SEEDS[:3]) for level in ("Debt", "Lab")}

@@ -54,27 +54,27 @@ def of_log(lines: list[str]) -> dict[str, str]:
     return {"lines": of(lines), "without wording": of(events)}
 
 
-def differences(kept: Any, found: Any, where: str) -> Iterator[str]:
+def differences(kept: Any, result: Any, where: str) -> Iterator[str]:
     """Yield one line per difference. ``found`` may hold more than ``kept``.
 
     In a dictionary called ``fields`` only the digests count, so that a field may be renamed.
     """
-    if isinstance(kept, dict) and isinstance(found, dict):
+    if isinstance(kept, dict) and isinstance(result, dict):
         if where.endswith("/fields"):
-            yield from (f"{where}/{key}" for key, digest in kept.items() if digest not in found.values())
+            yield from (f"{where}/{key}" for key, digest in kept.items() if digest not in result.values())
         else:
             for key, value in kept.items():
-                yield from differences(value, found.get(key), f"{where}/{key}")
-    elif isinstance(kept, list) and isinstance(found, list) and len(kept) == len(found):
-        changed = [(i, k, f) for i, (k, f) in enumerate(zip(kept, found, strict=True)) if apart(k, f)]
+                yield from differences(value, result.get(key), f"{where}/{key}")
+    elif isinstance(kept, list) and isinstance(result, list) and len(kept) == len(result):
+        changed = [(i, k, f) for i, (k, f) in enumerate(zip(kept, result, strict=True)) if apart(k, f)]
         if changed:
             first, was, now = changed[0]
             yield f"{where}: {len(changed)} of {len(kept)}; item {first} was {was!r:.80}, is {now!r:.80}"
-    elif apart(kept, found):
-        yield f"{where}: was {kept!r:.80}, is {found!r:.80}"
+    elif apart(kept, result):
+        yield f"{where}: was {kept!r:.80}, is {result!r:.80}"
 
 
-def apart(kept: Any, found: Any) -> bool:
-    if isinstance(kept, float) and isinstance(found, float):
-        return abs(kept - found) > TOLERANCE
-    return bool(kept != found)
+def apart(kept: Any, result: Any) -> bool:
+    if isinstance(kept, float) and isinstance(result, float):
+        return abs(kept - result) > TOLERANCE
+    return bool(kept != result)

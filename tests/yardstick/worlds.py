@@ -40,7 +40,7 @@ def choose(table: Any, masks: Any, rng: np.random.Generator) -> Any:
 
 def vector(name: str, *, masked: bool) -> dict[str, Any]:
     """Play labs of one level together; half of them are reset in the step of their end, half in the next one."""
-    told = {part: Digest() for part in ("observations", "rewards", "masks", "infos")}
+    text = {part: Digest() for part in ("observations", "rewards", "masks", "infos")}
     fields: dict[str, Digest] = {}
     for half, mode in enumerate(("SAME_STEP", "NEXT_STEP")):
         options = {"autoreset_mode": mode, "detailed_info": True}
@@ -48,23 +48,23 @@ def vector(name: str, *, masked: bool) -> dict[str, Any]:
             **arguments_of(name), num_envs=LABS // 2, vectorization_mode="vector_entry_point", **options
         ).unwrapped
         rng = np.random.default_rng(half)
-        told["observations"].add(labs.reset(seed=half * LABS // 2)[0])
+        text["observations"].add(labs.reset(seed=half * LABS // 2)[0])
         for _ in range(STEPS):
             masks = labs.action_masks() if masked else np.ones((labs.num_envs, len(labs.actions)), bool)
             observations, rewards, terminated, truncated, infos = labs.step(choose(labs.actions, masks, rng))
-            told["observations"].add(observations)
-            told["rewards"].add(np.stack([rewards, terminated, truncated]))
-            told["masks"].add(labs.action_masks())
-            told["infos"].add(infos)
+            text["observations"].add(observations)
+            text["rewards"].add(np.stack([rewards, terminated, truncated]))
+            text["masks"].add(labs.action_masks())
+            text["infos"].add(infos)
             for field in labs.batch.labs.dtype.names:
                 fields.setdefault(field, Digest()).add(np.array(labs.batch.labs[field]))
-    parts: dict[str, Any] = {part: str(digest) for part, digest in told.items()}
+    parts: dict[str, Any] = {part: str(digest) for part, digest in text.items()}
     return parts | {"fields": {field: str(digest) for field, digest in fields.items()}}
 
 
 def single(name: str, *, masked: bool) -> dict[str, Any]:
     """Play one episode per seed in the single environment; keep its logs, and the pages of the first episodes."""
-    told, pages = Digest(), Digest()
+    text, pages = Digest(), Digest()
     with tempfile.TemporaryDirectory() as folder:
         paths = {argument: Path(folder, file) for file, argument in LOGS.items()}
         env = gymnasium.make(**arguments_of(name), detailed_info=True, **paths).unwrapped
@@ -72,17 +72,17 @@ def single(name: str, *, masked: bool) -> dict[str, Any]:
             raise AssertionError(f"{arguments_of(name)}: its parameters are not those of the preset {name}")
         for seed in range(LABS // 2):
             rng = np.random.default_rng(seed)
-            told.add(env.reset(seed=seed))
+            text.add(env.reset(seed=seed))
             ended = False
             while not ended:
                 if seed < PAGED and env.params.gate.enabled:
                     pages.add([str(env.notebook(m)) for m in env.params.assay.compounds])
                 mask = env.action_masks() if masked else np.ones(len(env.actions), bool)
                 outcome = env.step(choose(env.actions, mask[None], rng)[0])
-                told.add(outcome)
+                text.add(outcome)
                 ended = outcome[2] or outcome[3]
         logs = {file: of_log(Path(folder, file).read_text(encoding="utf-8").splitlines()) for file in LOGS}
-    return {"told": str(told), "pages": str(pages), "logs": logs}
+    return {"told": str(text), "pages": str(pages), "logs": logs}
 
 
 def world(name: str) -> dict[str, Any]:

@@ -23,7 +23,9 @@ MEASURES = {
     "wrong": "wrong findings",
 }
 """Columns that are compared, with their names."""
-ALLOWED = "a finished run, or an agent's folder in one, such as runs/debt/ppo; `solvent evaluate` compares scripts"
+ALLOWED = (
+    "a finished run, or an agent's folder in one, such as runs/debt/ppo; `solvent evaluate` compares scripts"
+)
 
 
 def comparisons(first: Path, second: Path) -> Iterator[Table]:
