@@ -39,7 +39,7 @@ def names_taken(code: str) -> set[tuple[str, str]]:
     ``module.name`` after ``import module``.
     """
     nodes = list(ast.walk(ast.parse(code)))
-    complete = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported_names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     imported = {
         (str(node.module), alias.name)
         for node in nodes
@@ -49,7 +49,7 @@ def names_taken(code: str) -> set[tuple[str, str]]:
     attributes = {
         (ast.unparse(node.value), node.attr)
         for node in nodes
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in complete
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in imported_names
     }
     return {(module, name) for module, name in imported | attributes if module.startswith("solvent")}
 
