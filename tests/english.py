@@ -90,7 +90,7 @@ def names(source: str) -> Iterator[tuple[int, str]]:
             word = node.id
         elif isinstance(node, ast.arg):
             word = node.arg
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             word = node.name
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             word = node.attr

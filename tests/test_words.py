@@ -101,7 +101,7 @@ def test_energies_are_the_instruments(seed):
 def test_verdicts_foretold_are_given(level, seed):
     env = played(level, seed)
     put(env, heartbeat=6, slot=0, done=0, energy=20_000) if level == "lab" else None
-    message = 0
+    count = 0
     for m in np.flatnonzero(env.get_state()["experiments"]):
         for wording, confidence in SAID.items():
             before = env.get_state()
@@ -110,9 +110,9 @@ def test_verdicts_foretold_are_given(level, seed):
             assert (info["verdict"], info["hallucination_energy"]) == (finding.verdict, finding.energy)
             if level == "lab":
                 assert (info["adequacy"], info["adequacy_rule"]) == (finding.adequacy, finding.rule)
-            message += 1
+            count += 1
             env.set_state(before)
-    assert message
+    assert count
 
 
 def test_more_severe_verdict_holds():

@@ -67,16 +67,16 @@ async def play(session, seed):
     """
     bench = Bench("Solvent/Tiny-v0")
     honest = PLAYERS["honest"](preset("tiny"), 0)
-    assert await message(session, "start_episode", {"seed": seed}) == bench.reset(salted(SALT, seed))
+    assert await answer(session, "start_episode", {"seed": seed}) == bench.reset(salted(SALT, seed))
     while bench.summary is None:
         tool, arguments = call_by(honest, bench)
-        assert await message(session, tool, arguments) == getattr(bench, tool)(**arguments)
+        assert await answer(session, tool, arguments) == getattr(bench, tool)(**arguments)
     result = await session.call_tool("finish")
     assert result.structuredContent["invalid_calls"] == 0
     return result.structuredContent["score"]
 
 
-async def message(session, tool, arguments, *, error=False):
+async def answer(session, tool, arguments, *, error=False):
     result = await session.call_tool(tool, arguments)
     assert result.isError is error, result
     return result.content[0].text
@@ -111,12 +111,12 @@ def test_a_salt_makes_other_seeds_and_sessions_beside_each_other_do_not_mix(tiny
             await session.initialize()
             results[seed] = await play(session, seed)
 
-    async def beside():
+    async def at_once():
         async with anyio.create_task_group() as group:
             for seed in SEEDS:
                 group.start_soon(one, seed)
 
-    anyio.run(beside)
+    anyio.run(at_once)
     assert [results[seed] for seed in SEEDS] == right
 
 
@@ -169,7 +169,7 @@ def opened():
 
 
 def test_an_error_is_one_of_the_protocols(tiny):
-    assert "start_episode" in asks(tiny[0], lambda session, _: message(session, "rest", {}, error=True))
+    assert "start_episode" in asks(tiny[0], lambda session, _: answer(session, "rest", {}, error=True))
 
 
 @pytest.mark.parametrize("tool", ["rest", "finish", "sudo"])
@@ -247,7 +247,7 @@ def test_ctrl_c_ends_a_server_over_http_while_a_client_listens():
     async def interrupt(url, process):
         async with over_http(url) as session:
             await session.initialize()
-            await message(session, "start_episode", {"seed": 0})
+            await answer(session, "start_episode", {"seed": 0})
             process.send_signal(signal.SIGINT)
             return await anyio.to_thread.run_sync(lambda: process.wait(20))
 
@@ -288,6 +288,6 @@ def test_the_energy_model_prices_its_tools_like_those_of_any_server():
     listing = list_tools(f"{sys.executable} -m solvent_experiments serve", 60.0)
     assert not listing.left_out
     page = (Path(__file__).parents[2] / "docs" / "energy.md").read_text(encoding="utf-8")
-    message = re.findall(r"^│ (\w+) +│ .+? │ +([\d.]+) │", page, re.MULTILINE)
-    assert message
-    assert set(message) <= {(tool.name, f"{tool.energy_cost:g}") for tool in listing.tools}
+    priced = re.findall(r"^│ (\w+) +│ .+? │ +([\d.]+) │", page, re.MULTILINE)
+    assert priced
+    assert set(priced) <= {(tool.name, f"{tool.energy_cost:g}") for tool in listing.tools}

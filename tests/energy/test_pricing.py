@@ -257,13 +257,26 @@ def test_every_tool_is_priced_within_its_category(name, annotations, schema):
     json.dumps(tool.to_row(), allow_nan=False)
 
 
+def from_tame_to_wild(name, hints, which, schema):
+    """The prices of a tool with one hint tame, unsaid and wild; what isn't said is the protocol's default or wilder."""
+    order = [hints | {which: hint} for hint in (TAME[which], None, not TAME[which])]
+    return [energy_for_tool(name, given, schema) for given in order if not pricing.Hints.of(given).filled_in]
+
+
 @given(NAMES_OF_ALL_KINDS, ANNOTATIONS, st.sampled_from(HINTS), SCHEMAS)
 @example("get_and_process", dict.fromkeys(HINTS), "readOnlyHint", None)
 @settings(max_examples=300)
 def test_a_wilder_hint_never_makes_it_cheaper(name, hints, which, schema):
-    # From the tame to the wild; what isn't said is the protocol's default or wilder than nothing.
-    order = [hints | {which: hint} for hint in (TAME[which], None, not TAME[which])]
-    tools = [energy_for_tool(name, hint, schema) for hint in order if not pricing.Hints.of(hint).filled_in]
-    assert [tool.energy_cost for tool in tools] == sorted(tool.energy_cost for tool in tools)
-    widths = [len(tool.allowed_contexts) for tool in tools]
+    costs = [tool.energy_cost for tool in from_tame_to_wild(name, hints, which, schema)]
+    assert costs == sorted(costs)
+
+
+@given(NAMES_OF_ALL_KINDS, ANNOTATIONS, st.sampled_from(HINTS), SCHEMAS)
+@example("Amend", {"idempotentHint": True, "openWorldHint": False}, "readOnlyHint", None)
+@settings(max_examples=300)
+def test_a_wilder_hint_never_allows_it_in_more_contexts(name, hints, which, schema):
+    """Of hints that are believed: a server that calls an amendment reading is believed in nothing else either."""
+    tools = from_tame_to_wild(name, hints, which, schema)
+    believed = [tool for tool in tools if "less than its name" not in " ".join(tool.reasons)]
+    widths = [len(tool.allowed_contexts) for tool in believed]
     assert widths == sorted(widths, reverse=True)

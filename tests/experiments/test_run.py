@@ -279,7 +279,7 @@ def test_training_seeds_may_be_added(tmp_path: Path) -> None:
     folder.prepare(one)
     folder.prepare(one.model_copy(update={"seeds": [0, 1]}))
     assert folder.experiment().seeds == [0, 1]
-    with pytest.raises(ConfigError, match="seeds: "):
+    with pytest.raises(ConfigError, match="seeds "):
         folder.prepare(one)
     assert list(differences({"a": {"b": 1}}, {"a": {"b": 2}})) == [("a.b", "1", "2")]
 

@@ -46,10 +46,10 @@ def test_plain_records_are_read(written):
 def test_a_broken_line_is_named_and_may_be_skipped(written, record, message):
     good = '{"claim": "It burned.", "evidence": ["It burned."]}'
     path = written((good + "\n" + record + "\n").encode("latin-1"))
-    with pytest.raises(GateError, match=r"claims\.jsonl, line 2") as message:
+    with pytest.raises(GateError, match=r"claims\.jsonl, line 2") as error:
         load_dataset(path)
-    assert message in str(message.value)
-    assert "\n" not in str(message.value)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
     samples, skipped = load_dataset(path, skip_broken=True)
     assert (len(samples), len(skipped)) == (1, 1)
 
