@@ -6,7 +6,7 @@
   page's evidence: AUROC with the central 95 % of 500 resamples of groups. *Matched* compares claims with equally many
   spans only: the number of spans alone separates FEVEROUS's labels;
 - the thresholds of a sweep with the source's oracle, and the share of each set's claims that they accept;
-- the verdicts of the policy ``standard``, by label.
+- the verdicts of the policy ``standard``, and the share of claims that a check objects to, by label.
 
 Nothing was tuned to these sets.
 """
@@ -56,6 +56,7 @@ def main() -> None:
             "separated": separations(samples, embedder),
             "thresholds": {f"P{p:g}": tau for p, tau in percentile_thresholds(gaps[name]).items()},
             "standard": verdicts(samples, embedder),
+            "objected": objected(samples),
         }
         print(name, json.dumps(sets[name], indent=1), flush=True)
     for measured_set in sets.values():
@@ -124,6 +125,14 @@ def auroc(values: Floats, negative: NDArray[Any], groups: NDArray[Any], strata: 
     drawn = [np.bincount(rng.integers(count, size=count), minlength=count)[groups] for _ in range(RESAMPLES)]
     low, high = np.quantile([won(weights.astype(np.float64)) for weights in drawn], (0.025, 0.975))
     return {"value": won(np.ones(len(values))), "low": float(low), "high": float(high)}
+
+
+def objected(samples: Sequence[Sample]) -> dict[str, float]:
+    """Return the share of claims that a check objects to, for each label."""
+    fired = [any(check.fired for check in run_checks(sample.claim, sample.evidence)) for sample in samples]
+    labels = np.array([sample.label for sample in samples])
+    parts = {"supported": labels == "supported", "not supported": np.isin(labels, CONTRARY)}
+    return {label: float(np.mean(np.array(fired)[rows])) for label, rows in parts.items()}
 
 
 def verdicts(samples: Sequence[Sample], embedder: SentenceEmbedder) -> dict[str, dict[str, float]]:

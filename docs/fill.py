@@ -2,7 +2,8 @@
 
 A number in a sentence is a link to its result, whose title names it: ``[0.39](results/studies/x.json "finding @.2f")``.
 The part after ``@`` is its format; a leading ``-`` turns the sign, as of a loss, a trailing ``~`` adds the interval. A
-mean is named ``row / column``. A table stands between ``<!-- table: NAME ARGUMENTS -->`` and ``<!-- end -->``; its
+mean of a study is named ``row / column``, a number of another result by its keys: ``sets/BEGIN/objected/supported``. A
+table stands between ``<!-- table: NAME ARGUMENTS -->`` and ``<!-- end -->``; its
 maker is a function below, or an entry of ``tables.toml``.
 """
 
@@ -22,7 +23,7 @@ from solvent_experiments.leaderboard import leaderboard_markdown, leaderboard_ta
 DOCS = Path(__file__).parent
 STUDIES = DOCS / "results" / "studies"
 PAGES = [*sorted(DOCS.glob("*.md")), *sorted((DOCS / "levels").glob("*.md")), DOCS.parent / "README.md"]
-NUMBER = re.compile(r'\[[^]]*\]\(((?:\.\./|docs/)?results/studies/(\w+)\.json) "([^"]+)"\)')
+NUMBER = re.compile(r'\[[^]]*\]\(((?:\.\./|docs/)?results/((?:studies/)?\w+)\.json) "([^"]+)"\)')
 TABLE = re.compile(r"(<!-- table: ([^\n]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 NO_OFFENDERS = ("hermit", "calibrator", "random", "random_masked", "spammer")
 """Scripts that the tables of the levels leave out."""
@@ -39,12 +40,17 @@ def result(path: Path) -> dict[str, Any]:
     return content
 
 
-def number(study: str, reference: str) -> str:
-    """Return a finding or a mean of a study as text."""
+def number(file: str, reference: str) -> str:
+    """Return a finding or a mean of a study, or a number of another result, as text."""
     name, _, form = reference.partition(" @")
-    content = result(STUDIES / f"{study}.json")
-    row, _, column = name.rpartition(" / ")
-    entry = content["means"][row][column] if row else content["findings"][name]
+    content = result(DOCS / "results" / f"{file}.json")
+    if not file.startswith("studies/"):
+        entry = functools.reduce(lambda inner, key: inner[key], name.split("/"), content)
+    elif " / " in name:
+        row, _, column = name.rpartition(" / ")
+        entry = content["means"][row][column]
+    else:
+        entry = content["findings"][name]
     return cell_text(entry, form or ".2f")
 
 

@@ -243,9 +243,16 @@ def test_a_loss_that_became_a_gain_shows_it(value, text):
     assert fill.cell_text({"value": value, "low": value, "high": value}, "-.2f") == text
 
 
-def test_a_number_that_was_edited_by_hand_is_named(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "number",
+    [
+        '[9.99](results/studies/costs.json "PPO, enforced: share right minus stated")',
+        '[9 %](results/gate_public.json "sets/BEGIN/standard/supported/accept @.0%")',
+    ],
+)
+def test_a_number_that_was_edited_by_hand_is_named(number, tmp_path, monkeypatch):
     page = tmp_path / "x.md"
-    page.write_text('[9.99](results/studies/costs.json "PPO, enforced: share right minus stated") bits\n')
+    page.write_text(f"{number} bits\n")
     monkeypatch.setattr(fill, "PAGES", [page])
     monkeypatch.setattr(sys, "argv", ["fill.py", "--check"])
     assert fill.main() == 1
