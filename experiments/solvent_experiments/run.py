@@ -171,24 +171,27 @@ def _execute(
         ended, _ = wait(running, timeout=REPORT_EVERY, return_when="FIRST_COMPLETED")
         messages = list(pool.messages())
         for message in messages:
-            stages[message.label, message.stage].report(message)
-            done = f"{message.stage}, {message.done:,} of {message.total:,}"
-            progress.update(message.label, message.done / message.total, done, line=False)
-        for future in ended:
-            failure = _close(future, running.pop(future), stages, progress)
-            failures += [failure] if failure else []
+            _report(message, stages, progress)
+        failures += [_close(future, running.pop(future), stages, progress) for future in ended]
         if messages or ended:
             progress.update("whole run", *overall(stages.values(), pool.jobs))
         if stop.is_set():
             pool.stop()
             running = {future: unit for future, unit in running.items() if not future.cancel()}
-        elif first and later and not failures and not set(first) & set(running.values()):
+        elif first and later and not any(failures) and not set(first) & set(running.values()):
             first = []
             _draw_first(experiment, folder, progress)
     if stop.is_set():
         raise Interrupted
-    if failures:
-        raise BrokenRunError("\n".join(failures))
+    if any(failures):
+        raise BrokenRunError("\n".join(filter(None, failures)))
+
+
+def _report(message: Message, stages: Mapping[tuple[str, str], Stage], progress: Progress) -> None:
+    """Show how far a unit is."""
+    stages[message.label, message.stage].report(message)
+    done = f"{message.stage}, {message.done:,} of {message.total:,}"
+    progress.update(message.label, message.done / message.total, done, line=False)
 
 
 def _close(

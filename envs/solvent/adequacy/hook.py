@@ -185,8 +185,7 @@ def _turn_of(fields: dict[str, Any]) -> Turn | str:
     """Return the turn to judge, or why there is none."""
     if "hook_event_name" not in fields and isinstance(fields.get("response"), str):
         return turn_of(fields)
-    texts = [fields[key].strip() for key in _ANSWERS if isinstance(fields.get(key), str)]
-    answer = next((text for text in texts if text and not text.startswith(_PROGRAM)), "")
+    answer = _answer_of(fields)
     key = _transcript_key(fields)
     path = fields.get(key)
     if not isinstance(path, str) or not path.strip():
@@ -194,11 +193,22 @@ def _turn_of(fields: dict[str, Any]) -> Turn | str:
     turn = read_turns(path).last
     if turn is None or not (answer or turn.response):
         return f"no response in the transcript yet, {path}"
-    one, other = " ".join(answer.split()), " ".join(turn.response.split())
-    if not (one.endswith(other) or other.endswith(one) or _corrected(fields)):
+    if not (_one_ends_with_the_other(answer, turn.response) or _corrected(fields)):
         return f"the transcript has an earlier answer and not this turn yet, {path}"
     query = turn.query or str(fields.get("prompt") or "")
     return replace(turn, query=query, response=answer or turn.response)
+
+
+def _answer_of(fields: dict[str, Any]) -> str:
+    """Return the answer that the client gives beside the transcript, or an empty text."""
+    texts = [fields[key].strip() for key in _ANSWERS if isinstance(fields.get(key), str)]
+    return next((text for text in texts if text and not text.startswith(_PROGRAM)), "")
+
+
+def _one_ends_with_the_other(answer: str, response: str) -> bool:
+    """Return whether two texts are one answer or its last part, white space aside."""
+    one, other = " ".join(answer.split()), " ".join(response.split())
+    return one.endswith(other) or other.endswith(one)
 
 
 def _was_stopped(fields: dict[str, Any], event: str, turn: Turn, last: ScoreRecord | None) -> bool:

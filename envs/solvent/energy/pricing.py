@@ -344,12 +344,10 @@ def _weigh_description(reading: _Reading, description: object) -> None:
 def _weigh_hints(reading: _Reading, words: list[str], hints: Hints, *, unknown: bool) -> None:
     """Weigh the hints against the name; for an unknown deed, they are all there is."""
     category, reasons = reading.category, reading.reasons
-    if category != "read" and (
-        hints.read_only is True or (category == "delete" and hints.destructive is False)
-    ):
+    if _say_less(hints, category):
         reasons.append("The server says that it does less than its name: the higher price holds.")
         reading.unsure = True
-    if not unknown and category == "read":
+    if category == "read" and not unknown:
         if hints.filled_in:
             reasons.append(
                 "Its hints are those of the protocol's defaults or contradict each other: the name holds."
@@ -359,14 +357,23 @@ def _weigh_hints(reading: _Reading, words: list[str], hints: Hints, *, unknown: 
             reasons.append("The server says that it isn't read-only, and is believed.")
             reading.unsure, unknown = True, True
     if unknown or hints.destructive is True:
-        hinted, says, guessed = hints.category()
-        reading.unsure = reading.unsure or guessed
-        reasons.append(f"The server says that it {says}.")
-        reading.raise_to(hinted, f"It counts as: {CATEGORIES[hinted].label}.")
-        if unknown and hints.read_only is not True and looks_destructive(words):
-            reading.raise_to(
-                "delete", "Its name is about all of something, or something precious.", unsure=True
-            )
+        _believe(reading, hints)
+    if unknown and hints.read_only is not True and looks_destructive(words):
+        reading.raise_to("delete", "Its name is about all of something, or something precious.", unsure=True)
+
+
+def _say_less(hints: Hints, category: str) -> bool:
+    """Return whether the hints say that a tool does less than the category of its name."""
+    only_reads = category != "read" and hints.read_only is True
+    return only_reads or (category == "delete" and hints.destructive is False)
+
+
+def _believe(reading: _Reading, hints: Hints) -> None:
+    """Raise the category to that of the hints."""
+    category, says, guessed = hints.category()
+    reading.unsure = reading.unsure or guessed
+    reading.reasons.append(f"The server says that it {says}.")
+    reading.raise_to(category, f"It counts as: {CATEGORIES[category].label}.")
 
 
 def _weigh_fields(reading: _Reading, hints: Hints, fields: Fields, *, deletes: bool) -> None:

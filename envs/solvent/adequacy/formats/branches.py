@@ -22,23 +22,28 @@ def rewound_lines(document: Document, session: Session) -> set[int]:
         for line, value in document.entries
         if isinstance(value, dict) and not value.get("isSidechain")
     ]
-    parents = {str(value.get("uuid")): _parent(value) for _, value in lines if "parentUuid" in value}
-    tips = {str(value.get("sessionId")): str(value.get("uuid")) for _, value in lines if value.get("message")}
-    prompts = {str(value.get("uuid")) for _, value in lines if "parentUuid" in value and _is_prompt(value)}
-    kept = _ancestors(tips.values(), parents)
-    if prompts.isdisjoint(kept):  # no tree
+    parents = {_key(value): _parent(value) for _, value in lines if "parentUuid" in value}
+    prompts = [_key(value) for _, value in lines if "parentUuid" in value and _is_prompt(value)]
+    last_messages = {str(value.get("sessionId")): _key(value) for _, value in lines if value.get("message")}
+    kept = _ancestors(last_messages.values(), parents)
+    if kept.isdisjoint(prompts):  # no tree
         return set()
-    given_up: set[str] = set()
+    known: dict[str, bool] = {}
+    turns = [key for key in prompts if key not in kept and _joins(key, kept, parents, known)]
+    session.counts["turns of a rewound branch left out"] += len(turns)
+    given_up = set(turns)
     left_out: set[int] = set()
-    joins: dict[str, bool] = {}
     for line, value in lines:
-        key = str(value.get("uuid"))
-        branch = key in prompts and key not in kept and _joins(key, kept, parents, joins)
-        session.counts["turns of a rewound branch left out"] += branch
-        if key not in kept and (branch or parents.get(key) in given_up):
+        key = _key(value)
+        if key not in kept and (key in given_up or parents.get(key) in given_up):
             given_up.add(key)
             left_out.add(line)
     return left_out
+
+
+def _key(value: dict[str, Any]) -> str:
+    """Return the id of a line."""
+    return str(value.get("uuid"))
 
 
 def _parent(value: dict[str, Any]) -> str:

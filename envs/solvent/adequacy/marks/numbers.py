@@ -13,6 +13,7 @@ from solvent.adequacy.words import Claim
 __all__ = ["count_without_result", "unmeasured"]
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_COUNT = re.compile(r"(?<![\d.])\d{1,6}(?![\d.])")
 _CUT = re.compile(r"characters left out|\btruncated\b|\bomitted\b|\bmore lines\b|^\.\.\.$", re.MULTILINE)
 _PASSED_LINE = re.compile(r"\bPASS(?:ED)?\b|^\s*(?:✓|✔|√|ok\b)", re.MULTILINE)
 
@@ -37,24 +38,30 @@ def _all_results(material: Material) -> bool:
 def _known_numbers(material: Material) -> set[str]:
     """Return the numbers that were shown or asked, and the counts that add up from those of checks."""
     calls = material.session
+    passed_lines = [len(_PASSED_LINE.findall(call.result)) for call in calls]
+    counted = {0, 1, *passed_lines, sum(passed_lines), *_of_two_counts(calls), *_sums_of_runs(calls)}
+    return _shown_numbers(material) | {str(number) for number in counted}
+
+
+def _shown_numbers(material: Material) -> set[str]:
+    """Return the numbers that the question, a call or a result has."""
+    calls = material.session
     texts = [material.query, *(call.result for call in calls), *(call.asked for call in calls)]
-    known = {number for text in texts for number in _NUMBER.findall(text.replace(",", ""))}
-    numbers = [
-        number
-        for call in calls
-        if not is_look(call)
-        for number in re.findall(r"(?<![\d.])\d{1,6}(?![\d.])", call.result)
-    ]
-    counts = [int(number) for number in numbers[-40:]]
-    known |= {str(abs(a + sign * b)) for a in counts for b in counts for sign in (1, -1)}
-    lines = [len(_PASSED_LINE.findall(call.result)) for call in calls]
-    return known | {str(number) for number in lines} | {str(sum(lines)), "0", "1"} | _sums_of_runs(calls)
+    return {number for text in texts for number in _NUMBER.findall(text.replace(",", ""))}
 
 
-def _sums_of_runs(calls: Sequence[Call]) -> set[str]:
+def _of_two_counts(calls: Sequence[Call]) -> set[int]:
+    """Return the sums and the differences of any two of the last counts that checks printed."""
+    printed = "\n".join(call.result for call in calls if not is_look(call))
+    counts = [int(number) for number in _COUNT.findall(printed)][-40:]
+    pairs = list(itertools.combinations_with_replacement(counts, 2))
+    return {a + b for a, b in pairs} | {abs(a - b) for a, b in pairs}
+
+
+def _sums_of_runs(calls: Sequence[Call]) -> set[int]:
     """Return the sums of up to four counts of passed tests."""
     passed = [int(count) for call in calls for count in re.findall(r"(\d+) (?:\w+ )?pass", call.result)][-12:]
-    return {str(sum(chosen)) for size in (2, 3, 4) for chosen in itertools.combinations(passed, size)}
+    return {sum(chosen) for size in (2, 3, 4) for chosen in itertools.combinations(passed, size)}
 
 
 _MEASURED = re.compile(
