@@ -11,8 +11,9 @@ is NULL, refuses the statement:
 
 Both databases get the same conditions: as statements in a trigger of SQLite, as a function in PL/pgSQL.
 
-Known approximation: times are those that the writer gives. Who may change the schema can drop a trigger, and in SQLite
-that is every program that may write to the file.
+Known approximation: times are those that the writer gives. A tool can be uninstalled: its row is removed, and entered
+again with the price in force, but perhaps with other contexts. Who may change the schema can drop a trigger, and in
+SQLite that is every program that may write to the file.
 """
 
 from __future__ import annotations
