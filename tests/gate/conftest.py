@@ -42,13 +42,14 @@ def rows_of(gaps, random=0.5, *, oracle=0.0):
 
 
 def judged(number, gap=0.45, verdict="review", checks=(), policy=REVIEWED):
-    """A verdict of a store."""
+    """A verdict of a store; ``checks`` object to it."""
+    names = dict.fromkeys(["quotes", *checks])
     return Judged(
         id=f"{number:012x}", claim_id=f"c{number}", claim=f"claim {number}", evidence=("a",), domain="mills",
         model="words", model_fingerprint="", judged_at=now(), policy=policy, verdict=verdict,
         hallucination_energy=max(gap, 0.0), energy_gap=gap, policy_applied=policy.name, oracle_energy=0.0,
-        oracle_spread=0.0, reasons=("said",), checks=tuple({"name": name, "fired": True} for name in checks),
-        failure_modes=(),
+        oracle_spread=0.0, reasons=("said",), failure_modes=(),
+        checks=tuple({"name": name, "fired": name in checks} for name in names),
     )  # fmt: skip
 
 

@@ -32,6 +32,13 @@ def test_claims_are_judged_with_the_documents_fields(words):
     assert {"verdict", "hallucination_energy", "energy_gap", "policy_applied"} <= own.model_dump().keys()
 
 
+@pytest.mark.parametrize("evidence", [(), ("the mill burned",)])
+def test_a_claim_without_evidence_is_rejected_and_not_measured(words, evidence):
+    (row,) = judge([Sample("mill", "rye bread", evidence)], words, P10, domain="mills")
+    assert row.verdict == "reject"
+    assert row.is_measured == bool(evidence)
+
+
 def test_a_second_models_verdict_is_a_second_verdict(words, tmp_path):
     class Other(WordEmbedder):
         fingerprint = "1" * 64

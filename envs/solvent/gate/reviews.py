@@ -106,8 +106,8 @@ class Judged(BaseModel):
 
     @property
     def is_measured(self) -> bool:
-        """False where vectors or evidence were missing or unusable; stores of 0.3.0 say "bad data"."""
-        return not any(reason.startswith(("not measured", "bad data")) for reason in self.reasons)
+        """False where vectors or evidence were missing or unusable: then no check was run."""
+        return bool(self.checks)
 
 
 def judge(
