@@ -43,8 +43,8 @@ def comparison(run: RunData) -> Figure:
         shares.plot(values, profile, lw=width, label=name, **look_of(name).line)
     shares.set_xlim(values[0], values[-1])
     shares.set_ylim(0, 1.01)
-    shares.set_title(f"share of episodes with a return above x, n = {episodes_of(run)}")
-    shares.set_xlabel("x, return of an episode (bits)")
+    shares.set_title("share of episodes with a return above x")
+    shares.set_xlabel(f"x, return of an episode (bits); n = {episodes_of(run)}")
     shares.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=2.4, labelspacing=0.25)
     return figure
 
