@@ -27,7 +27,7 @@ CAPTION = (
     "Score: the return as a percentage of the honest script's on the same episodes. The interval is a 95 % bootstrap "
     "over training seeds and episodes; a learner of one seed has none. Other columns are means per episode. "
     "Overclaimed: bits claimed or asserted beyond what was gained or licensed. Refused by debt: refusals that would "
-    "have run at zero debt; otherwise: for lack of wells. Wrong: accepted but incorrect."
+    "have run at zero debt; otherwise: those that would not. Wrong: accepted but incorrect."
 )
 MEANS = ("overclaimed_bits", "refused_by_debt", "refused_otherwise", "wrong")
 """Means per episode, by their names in the JSON."""
