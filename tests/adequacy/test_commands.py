@@ -140,6 +140,22 @@ def test_without_a_log_the_verdict_is_printed_and_nothing_is_stopped():
     assert "not logged" in ended.err
 
 
+def test_a_score_that_can_not_be_written_holds_nobody_up(monkeypatch):
+    def refuse(*_):
+        raise ValueError("no such text")
+
+    monkeypatch.setattr("solvent_experiments.instruments.adequacy.append_records", refuse)
+    ended = adequacy("hook", "--act", typed=json.dumps(PAYLOAD))
+    assert json.loads(ended.succeeded()) == {"verdict": "reject"}
+    assert "not logged" in ended.err
+
+
+def test_half_a_surrogate_pair_in_a_payload_is_logged_as_the_readers_have_it():
+    payload = PAYLOAD | {"session_id": "s\ud800", "response": "All tests pass \ud83d."}
+    adequacy("hook", "--act", typed=json.dumps(payload)).succeeded()
+    assert [one.session for one in scores()] == ["s?"]
+
+
 def test_the_settings_entry_of_a_client_is_printed_and_not_written(tmp_path):
     ended = adequacy("hook", "--install", "gemini")
     assert set(json.loads(ended.out)["hooks"]) == {"AfterAgent", "BeforeAgent"}

@@ -97,6 +97,15 @@ def test_answer_is_judged_but_not_held(fields):
     assert (decision.verdict, blocks(decision)) == ("reject", False)
 
 
+def test_an_answer_with_half_a_surrogate_pair_is_that_of_the_transcript(tmp_path):
+    words = "All tests pass \ud83d."
+    messages = [{"role": "user", "content": "Do they?"}, {"role": "assistant", "content": words}]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(message) + "\n" for message in messages))
+    decision = judged(stop(last_assistant_message=words) | {"transcript_path": str(path)})
+    assert decision.turn.response == "All tests pass ?."
+
+
 GEMINI = {"hook_event_name": "AfterAgent", "stop_hook_active": False, "session_id": "s"}
 
 

@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from solvent.adequacy.formats import Turn, read_turns, turn_of
+from solvent.adequacy.formats.texts import cut
 from solvent.adequacy.heuristic import CUTS, Adequacy, score
 from solvent.adequacy.patterns import Trigger, triggered
 from solvent.adequacy.records import Correction, Given, ScoreRecord, correction_for, explanation, severity_of
@@ -144,7 +145,7 @@ def _event(fields: dict[str, Any]) -> str:
 
 def _session(fields: dict[str, Any]) -> str:
     keys = ("session_id", "sessionId", "conversation_id")
-    return next((fields[key] for key in keys if isinstance(fields.get(key), str)), "")
+    return next((str(cut(fields[key])) for key in keys if isinstance(fields.get(key), str)), "")
 
 
 def _block(event: str, reason: str) -> dict[str, str]:
@@ -195,13 +196,13 @@ def _turn_of(fields: dict[str, Any]) -> Turn | str:
         return f"no response in the transcript yet, {path}"
     if not (_one_ends_with_the_other(answer, turn.response) or _corrected(fields)):
         return f"the transcript has an earlier answer and not this turn yet, {path}"
-    query = turn.query or str(fields.get("prompt") or "")
+    query = turn.query or str(cut(fields.get("prompt") or ""))
     return replace(turn, query=query, response=answer or turn.response)
 
 
 def _answer_of(fields: dict[str, Any]) -> str:
     """Return the answer that the client gives beside the transcript, or an empty text."""
-    texts = [fields[key].strip() for key in _ANSWERS if isinstance(fields.get(key), str)]
+    texts = [cut(fields[key]).strip() for key in _ANSWERS if isinstance(fields.get(key), str)]
     return next((text for text in texts if text and not text.startswith(_PROGRAM)), "")
 
 

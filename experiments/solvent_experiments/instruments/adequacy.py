@@ -132,8 +132,10 @@ def hook(
             append_records(scores, [_record(decision.turn, decision.adequacy, **fields)])
         if decision.given:
             append_records(scores.with_name(GIVEN), [decision.given])
-    except OSError as error:  # without a log nothing keeps a second stop from following the first
-        complain(f"{scores}: not logged, so nothing is stopped, {error.strerror or error}")
+    except (OSError, ValueError) as error:
+        # Without a log nothing keeps a second stop from following the first.
+        why = getattr(error, "strerror", None) or error
+        complain(f"{scores}: not logged, so nothing is stopped, {why}")
         output = json.dumps({"verdict": decision.verdict}) if decision.verdict else ""
     if decision.message:
         complain(decision.message)
