@@ -152,6 +152,27 @@ def test_without_a_server_the_more_expensive_tool_of_a_name_holds():
     assert second.price >= 5.0
 
 
+def test_a_tool_that_is_listed_again_keeps_the_stricter_terms_of_both():
+    meter, hints = EnergyMeter(), {"readOnlyHint": False, "destructiveHint": False}
+    listed = {"name": "set_status", "annotations": hints | {"idempotentHint": True, "openWorldHint": True}}
+    forced = {"properties": {"force": {}}, "required": ["force"]}
+    at_home = {"annotations": hints | {"idempotentHint": True, "openWorldHint": False}, "inputSchema": forced}
+    (first,) = meter.discover([listed])
+    (second,) = meter.discover([listed | at_home])
+    assert second.price > first.price
+    assert second.tool.allowed_contexts == ("chat",)
+    assert meter.discover([listed]) == [second]
+
+
+@pytest.mark.parametrize("name", ["", "  ", None, "d\ud800", "d\0", "d" * 1001])
+def test_a_name_that_a_saved_meter_could_not_hold_is_refused(name):
+    meter = EnergyMeter()
+    for add in (lambda: meter.register(name, "meta", cost=1.0), lambda: meter.discover([{"name": name}])):
+        with pytest.raises(ValueError, match=r"^name: got "):
+            add()
+    assert not meter.actions
+
+
 def test_a_stored_price_holds_for_the_exact_name_alone():
     meter, row = EnergyMeter(), types.SimpleNamespace(target_type="mcp_tool", target_name="search", cost=0.75)
     meter.discover([SEARCH])
@@ -177,6 +198,7 @@ def test_a_stored_price_below_a_floor_is_refused():
     ("call", "arguments", "key"),
     [
         ("act", {"name": "tink"}, "action: got 'tink'"),
+        ("act", {"name": "think", "about": "half\ud800"}, "about: got "),
         ("failed", {"name": "think"}, "failed"),
         ("register", {"name": "think", "intent": "meta", "cost": 1}, "name: got 'think'"),
         ("register", {"name": "new", "intent": "meta"}, "new"),

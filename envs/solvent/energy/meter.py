@@ -37,7 +37,16 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import ValidationError
 
-from solvent.energy.pricing import ACTION, BOTH, CATEGORIES, MOST_ENERGY, ToolEnergy, energy_for_tool
+from solvent.energy.pricing import (
+    ACTION,
+    BOTH,
+    CATEGORIES,
+    MOST_ENERGY,
+    ToolEnergy,
+    energy_for_tool,
+    is_storable,
+    required_name,
+)
 from solvent.energy.rules import Discomfort, Evidence, Proposal, ProposalError
 from solvent.energy.saved import RECENT_HEARTBEATS, State, read_state
 from solvent.files import first_problem, write_atomically
@@ -164,7 +173,8 @@ class EnergyMeter:
     def discover(self, tools: Iterable[Any], server: str | None = None) -> list[Action]:
         """Price and add the tools of a server of the Model Context Protocol.
 
-        A tool that is listed again keeps its terms, unless the new ones are more expensive: then those hold.
+        Of a tool that is listed again the stricter terms hold: the higher cost, the higher floor, and the contexts that
+        both listings allow.
 
         Args:
             tools: what the server lists: objects with ``name``, ``annotations``, ``inputSchema`` and ``description``,
@@ -173,7 +183,7 @@ class EnergyMeter:
                 of another server. Without it, tools of the same name are one action.
 
         Raises:
-            ValueError: a tool has no proper name, or ``server`` is blank or has a colon.
+            ValueError: a tool or ``server`` has no proper name, or ``server`` has a colon.
         """
         actions = []
         for tool in tools:
@@ -187,10 +197,10 @@ class EnergyMeter:
         known = self.actions.get(tool.name)
         if known is None:
             return self.add(tool)
-        if tool.costs_more_than(known.tool):
-            known = known._replace(tool=tool, price=max(known.price, tool.energy_cost))
-            self.actions[tool.name] = known
-        return known
+        terms = known.tool.stricter(tool)
+        if terms != known.tool:
+            self.actions[tool.name] = known._replace(tool=terms, price=max(known.price, tool.energy_cost))
+        return self.actions[tool.name]
 
     def add(self, tool: ToolEnergy, intent: str | None = None, *, kind: str = "mcp_tool") -> Action:
         """Add a priced tool of kind ``action`` or ``mcp_tool``; its intent class is by default that of its category.
@@ -238,8 +248,10 @@ class EnergyMeter:
             context: ``chat`` if the user is there, ``heartbeat`` if the agent is on its own.
 
         Raises:
-            ValueError: the action or the context is unknown.
+            ValueError: the action or the context is unknown, or the subject is not a text that can be saved.
         """
+        if about is not None and not is_storable(about):
+            raise ValueError(f"about: got {about!r:.60}; allowed: a text that can be stored")
         if context not in BOTH:
             raise ValueError(f"context: got {context!r}; allowed: {', '.join(BOTH)}")
         action, uses, params = self._action(name), self._state.uses, self.params
@@ -453,7 +465,7 @@ def energy_for_action(
     """Return the terms of an action of your own.
 
     Args:
-        name: its name.
+        name: its name, as in ``required_name``.
         ratings: five ratings from 0 to 4, in the order of ``DIMENSIONS``; they give the base cost.
         cost: base cost, energy, instead of ratings; to the nearest thousandth.
         category: ``action`` for what reaches nobody and destroys nothing; otherwise a key of ``CATEGORIES``, which
@@ -462,6 +474,7 @@ def energy_for_action(
     Raises:
         ValueError: a value is not allowed, or the cost is below its floor.
     """
+    required_name(name)
     if category != ACTION and category not in CATEGORIES:
         raise ValueError(f"category: got {category!r}{nearest(str(category), (ACTION, *CATEGORIES))}")
     if (ratings is None) == (cost is None):

@@ -19,6 +19,7 @@ Known approximation: a server whose name and hints both lie is believed.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -46,6 +47,7 @@ from solvent.lab.settings import nearest
 
 __all__ = [
     "ACTION", "BOTH", "CATEGORIES", "MOST_ENERGY", "Category", "ToolEnergy", "energy_for_tool", "energy_for_verb",
+    "is_storable", "required_name",
 ]  # fmt: skip
 
 MOST_ENERGY = 1e6
@@ -83,6 +85,26 @@ _RANK = {name: rank for rank, name in enumerate(CATEGORIES)}
 _MANY_REQUIRED = 4
 _LONGEST = 1000
 """Characters of the longest name that is read."""
+_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+"""A zero byte, which databases refuse, or half of a surrogate pair, which no file in UTF-8 has."""
+
+
+def required_name(name: object, key: str = "name") -> str:
+    """Return a name as it is.
+
+    Raises:
+        ValueError: it is not a text, is blank, has more than 1000 characters or one that can't be stored.
+    """
+    if isinstance(name, str) and name.strip() and len(name) <= _LONGEST and is_storable(name):
+        return name
+    got = f"{len(name)} characters" if isinstance(name, str) and len(name) > _LONGEST else f"{name!r:.60}"
+    allowed = f"a text of 1 to {_LONGEST} characters that can be stored, not only blanks"
+    raise ValueError(f"{key}: got {got}; allowed: {allowed}")
+
+
+def is_storable(text: object) -> bool:
+    """Return whether files and databases take a value as a text."""
+    return isinstance(text, str) and not _UNSTORABLE.search(text)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,17 +136,18 @@ class ToolEnergy:
         """Return the same price under the name ``server:tool``, so that no other server's tool shares it.
 
         Raises:
-            ValueError: the server's name is blank, or has a colon.
+            ValueError: the server's name is blank or can't be stored, or has a colon.
         """
-        if not server.strip() or ":" in server:
+        if ":" in required_name(server, "server"):
             raise ValueError(f"server: got {server!r:.60}; allowed: a name without ':'")
         return dataclasses.replace(self, name=f"{server}:{self.name}")
 
-    def costs_more_than(self, other: ToolEnergy) -> bool:
-        """Return whether its cost or floor is higher than those of another tool, or its contexts are fewer."""
-        higher = self.energy_cost > other.energy_cost
-        higher = higher or (self.energy_cost_floor or 0.0) > (other.energy_cost_floor or 0.0)
-        return higher or not {*self.allowed_contexts} >= {*other.allowed_contexts}
+    def stricter(self, other: ToolEnergy) -> ToolEnergy:
+        """Return the more expensive of two prices, with the higher floor and the contexts that both allow."""
+        floors = [tool.energy_cost_floor or 0.0 for tool in (self, other)]
+        contexts = tuple(context for context in self.allowed_contexts if context in other.allowed_contexts)
+        costlier = other if (other.energy_cost, floors[1]) > (self.energy_cost, floors[0]) else self
+        return dataclasses.replace(costlier, energy_cost_floor=max(floors) or None, allowed_contexts=contexts)
 
     def to_row(self) -> dict[str, Any]:
         """Return the energy columns of the source's table ``mcp_tools``, ready for JSON and SQL."""
@@ -153,13 +176,9 @@ def energy_for_tool(
         description: the tool's description; its first word can raise the price.
 
     Raises:
-        ValueError: the name is not a text, is empty or has more than 1000 characters.
+        ValueError: as in ``required_name``.
     """
-    given: object = name
-    if not (isinstance(given, str) and given.strip() and len(given) <= _LONGEST):
-        got = f"{len(given)} characters" if isinstance(given, str) else type(given).__name__
-        raise ValueError(f"name: got {got}; allowed: a text of 1 to {_LONGEST} characters, not only blanks")
-    words = words_of(name)
+    words = words_of(required_name(name))
     hints, fields = Hints.of(annotations), Fields.of(schema)
     reading = _category(name, words, hints, fields, description)
     category, reasons = reading.category, reading.reasons

@@ -69,6 +69,10 @@ def _require(holds: bool, place: str, got: Any, allowed: str) -> None:
         raise ValueError(f"{place}: got {got!r:.60}; allowed: {allowed}")
 
 
+def _require_between(least: int, most: int, place: str, got: int) -> None:
+    _require(least <= got <= most, place, got, f"{least} to {most}")
+
+
 def _require_balance(state: State) -> None:
     highest = in_thousandths(MOST_ENERGY)
     most, due = (state.heartbeat - 1) * highest, state.start + state.income - state.lost - state.spent
@@ -120,20 +124,18 @@ def _require_uses(state: State) -> None:
 
 def _require_deferrals(state: State) -> None:
     """Require that deferrals are remembered ones, in their order, with a reason and a count that fit."""
-    first = oldest = max(1, state.heartbeat - RECENT_HEARTBEATS)
+    earliest = oldest = max(1, state.heartbeat - RECENT_HEARTBEATS)
     seen: dict[str, set[int]] = {}
     for number, row in enumerate(state.deferrals):
-        place, beat, similar = f"deferrals.{number}", row.heartbeat_number, row.similar_deferrals_recent
-        holds, allowed = first <= beat <= state.heartbeat, f"{first} to {state.heartbeat}"
-        _require(holds, f"{place}.heartbeat_number", beat, allowed)
+        place, beat = f"deferrals.{number}", row.heartbeat_number
+        _require_between(earliest, state.heartbeat, f"{place}.heartbeat_number", beat)
+        earliest = beat  # of the deferrals that follow
         _require_affordable(state, row, place)
         beats = seen.setdefault(row.action_considered, set())
         least = len(beats - {beat})
         most = least + max(0, oldest - max(1, beat - RECENT_HEARTBEATS))  # with those that are forgotten
-        holds, allowed = least <= similar <= most, f"{least} to {most}"
-        _require(holds, f"{place}.similar_deferrals_recent", similar, allowed)
+        _require_between(least, most, f"{place}.similar_deferrals_recent", row.similar_deferrals_recent)
         beats.add(beat)
-        first = beat
 
 
 def _require_affordable(state: State, row: Discomfort, place: str) -> None:
