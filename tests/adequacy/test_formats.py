@@ -157,13 +157,16 @@ def with_value_at(place, new, value):
     return changed
 
 
+ODD = [None, 1.5, True, [], {}, ["x"], {"type": []}, " ", "[" * 100_000]
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_value_of_another_type_ends_no_reading(name, tmp_path):
     records = FORMATS[name].get("lines") or [FORMATS[name]["document"]]
     places = [place for place in places_in(records) if place]
     chance = random.Random(name)
     for place in chance.sample(places, min(40, len(places))):
-        damaged = with_value_at(place, chance.choice([None, 1.5, True, [], {}, ["x"], {"type": []}]), records)
+        damaged = with_value_at(place, chance.choice(ODD), records)
         with suppress(InputError):
             reading(tmp_path, damaged)
 
@@ -503,6 +506,26 @@ def test_bad_bytes_are_replaced_and_noted(tmp_path):
 def test_deep_nesting_costs_no_turn(tmp_path):
     deep = '{"role": "user", "content": ' + "[" * 200 + "]" * 200 + "}"
     assert len(reading(tmp_path, [ASKED, deep, ANSWERED]).turns) == 1
+
+
+def test_result_of_a_tool_without_a_name_is_evidence_all_the_same(tmp_path):
+    nameless = {"role": "tool", "name": " ", "content": "1 failed"}
+    (turn,) = reading(tmp_path, [ASKED, nameless, ANSWERED]).turns
+    assert [(call.name, call.result) for call in turn.calls] == [("unknown", "1 failed")]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[{"], ids=["deep", "cut off"])
+def test_messages_in_a_broken_text_leave_their_turn_unread(tmp_path, text):
+    answer = [{"role": "assistant", "parts": [{"type": "text", "content": "All tests pass."}]}]
+    span = {"gen_ai.input.messages": text, "gen_ai.output.messages": answer}
+    (turn,) = reading(tmp_path, [{"traceId": "t", "attributes": span}]).turns
+    assert (turn.response, turn.unread) == ("All tests pass.", 1)
+
+
+def test_kind_with_a_line_break_looks_like_a_call_to_every_reader(tmp_path):
+    more = {"role": "assistant", "content": "", "new\ntool_uses": [{"x": 1}]}
+    (turn,) = reading(tmp_path, [ASKED, more, ANSWERED]).turns
+    assert turn.unread == 1
 
 
 def test_half_a_surrogate_pair_can_be_written(tmp_path):

@@ -32,6 +32,7 @@ __all__ = [
 LEAST = 50
 """The source's number of labelled responses."""
 RESAMPLES = 2000
+_SEED = 0
 BASELINE = "calls alone: 3, 2, 0"
 
 
@@ -73,10 +74,10 @@ def _kappa(a: Any, b: Any, axis: int = -1) -> Any:
         return 1.0 - ((x - y) ** 2).mean(axis) / expected
 
 
-def _estimate(statistic: Callable[..., Any], *columns: Sequence[int], seed: int) -> Estimate:
+def _estimate(statistic: Callable[..., Any], *columns: Sequence[int]) -> Estimate:
     from scipy.stats import bootstrap
 
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(_SEED)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a resample of one class counts for nothing
         drawn = bootstrap(
@@ -86,14 +87,14 @@ def _estimate(statistic: Callable[..., Any], *columns: Sequence[int], seed: int)
     return Estimate(float(statistic(*columns)), float(low), float(high))
 
 
-def kappa(a: Sequence[int], b: Sequence[int], *, seed: int = 0) -> Estimate:
+def kappa(a: Sequence[int], b: Sequence[int]) -> Estimate:
     """Return the quadratic kappa of two raters of the same responses [n] with its interval."""
-    return _estimate(_kappa, a, b, seed=seed)
+    return _estimate(_kappa, a, b)
 
 
-def kappa_difference(a: Sequence[int], b: Sequence[int], truth: Sequence[int], *, seed: int = 0) -> Estimate:
+def kappa_difference(a: Sequence[int], b: Sequence[int], truth: Sequence[int]) -> Estimate:
     """Return kappa(a, truth) - kappa(b, truth) with its paired interval."""
-    return _estimate(lambda x, y, t, axis=-1: _kappa(x, t, axis) - _kappa(y, t, axis), a, b, truth, seed=seed)
+    return _estimate(lambda x, y, t, axis=-1: _kappa(x, t, axis) - _kappa(y, t, axis), a, b, truth)
 
 
 # -- raters --------------------------------------------------------------------------------------
@@ -162,7 +163,7 @@ class Discovery(NamedTuple):
     limits: Limits
 
 
-def discover(examples: Sequence[Labelled], judged: Sequence[int | None] = (), *, seed: int = 0) -> Discovery:
+def discover(examples: Sequence[Labelled], judged: Sequence[int | None] = ()) -> Discovery:
     """Return what correlates with people's labels, and the limits of evidence and the rater that fit them best.
 
     Responses to the same query are in the same half: one half chooses the limits, the other reports their agreement.
@@ -171,7 +172,6 @@ def discover(examples: Sequence[Labelled], judged: Sequence[int | None] = (), *,
     Args:
         examples: labelled responses.
         judged: a judge's scores of the same responses; None where it has none.
-        seed: of the split and of the intervals.
 
     Raises:
         ValueError: there are fewer than ``LEAST`` labels, or only one class.
@@ -181,7 +181,7 @@ def discover(examples: Sequence[Labelled], judged: Sequence[int | None] = (), *,
         raise ValueError(
             f"labels: got {len(examples)} of {len(set(human))} classes; allowed: {LEAST} or more, of two"
         )
-    learn, report = _halves(examples, seed)
+    learn, report = _halves(examples)
 
     def agrees(cuts: tuple[int, int], places: Sequence[int]) -> tuple[list[int], list[int]]:
         return [scored(examples[i], cuts).score for i in places], [human[i] for i in places]
@@ -194,24 +194,24 @@ def discover(examples: Sequence[Labelled], judged: Sequence[int | None] = (), *,
     judge_less_heuristic = None
     if len(both) > 1:
         heuristic, labels = agrees(CUTS, both)
-        judge_less_heuristic = kappa_difference([judged[i] or 0 for i in both], heuristic, labels, seed=seed)
+        judge_less_heuristic = kappa_difference([judged[i] or 0 for i in both], heuristic, labels)
     rater: Rater = "judge" if judge_less_heuristic and judge_less_heuristic.low > 0.0 else "heuristic"
-    difference = kappa_difference(chosen, shipped, truth, seed=seed)
+    difference = kappa_difference(chosen, shipped, truth)
     favoured = best if difference.low > 0.0 else CUTS
     return Discovery(
         best,
         _correlations(examples, human),
-        kappa(shipped, truth, seed=seed),
-        kappa(chosen, truth, seed=seed),
+        kappa(shipped, truth),
+        kappa(chosen, truth),
         difference,
         judge_less_heuristic,
         Limits(cuts=favoured, rater=rater, labels=len(examples), time=now()),
     )
 
 
-def _halves(examples: Sequence[Labelled], seed: int) -> tuple[list[int], list[int]]:
+def _halves(examples: Sequence[Labelled]) -> tuple[list[int], list[int]]:
     queries = [example.query or f"{place}" for place, example in enumerate(examples)]
-    drawn = np.random.default_rng(seed).permutation(sorted(set(queries)))
+    drawn = np.random.default_rng(_SEED).permutation(sorted(set(queries)))
     learning = set(drawn[: len(drawn) // 2].tolist())
     places = range(len(examples))
     return [i for i in places if queries[i] in learning], [i for i in places if queries[i] not in learning]

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from solvent.adequacy.calls import Call, Outcome, is_search, outcome, stems
 from solvent.adequacy.marks import Material, answered, contradiction, tells_of_failure, unmeasured
+from solvent.adequacy.marks.material import PATH
 from solvent.adequacy.words import Claim, Words, claims, phrases, vocabulary
 
 __all__ = ["CUTS", "MATRIX", "Adequacy", "Evidence", "score"]
@@ -40,7 +41,6 @@ MATRIX = ((0, 0, 0, 0), (2, 1, 0, 0), (3, 2, 1, 0), (3, 2, 2, 1))
 """Score by words (hedged, plain, definitive, absolute) and evidence (none, thin, reasonable, ample)."""
 WORST = 3
 
-_PATH = re.compile(r"[\w-]*[/.][\w\-./]*\w")
 _LINE = re.compile(r"\blines? \d|:\d")
 
 
@@ -142,7 +142,7 @@ def _shared(call: Call, words: frozenset[str]) -> frozenset[str]:
 
 def _refers(call: Call, response: str, new: frozenset[str]) -> bool:
     """Return whether a response refers to a call: by words of its result, or by what was asked."""
-    paths = _PATH.findall(call.asked)
+    paths = PATH.findall(call.asked)
     return not call.recorded or len(stems(call.result) & new) > 1 or any(path in response for path in paths)
 
 
@@ -153,7 +153,7 @@ def _words(claim: Claim, looks: Sequence[Call], material: Material) -> Words:
         # Failed looks alone make any answer definitive; of things in general one may know something.
         return Words.DEFINITIVE if material.calls else Words.PLAIN
     cited = _LINE.search(claim.text) and any(
-        path in call.asked + call.result for call in looks for path in _PATH.findall(claim.text)
+        path in call.asked + call.result for call in looks for path in PATH.findall(claim.text)
     )
     return min(words, Words.PLAIN) if cited else words
 

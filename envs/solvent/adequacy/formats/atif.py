@@ -35,7 +35,7 @@ def _read_steps(session: Session, steps: list[Any], name: Any, child: str, child
         if step.get("is_copied_context"):
             continue
         if step.get("source") == "user":
-            session.ask(_words(step.get("message")))
+            session.ask(text_of(step.get("message")))
         elif step.get("source") == "agent":
             _read_step(session, step)
             for key in _references(step):
@@ -48,7 +48,7 @@ def _read_steps(session: Session, steps: list[Any], name: Any, child: str, child
 
 
 def _read_step(session: Session, step: dict[str, Any]) -> None:
-    session.say(_words(step.get("message")))
+    session.say(text_of(step.get("message")))
     for call in map(table_of, list_of(step.get("tool_calls"))):
         session.call(call.get("tool_call_id"), call.get("function_name"), call.get("arguments"))
 
@@ -64,11 +64,7 @@ def _read_observation(session: Session, step: dict[str, Any]) -> None:
         extra = table_of(result.get("extra"))
         session.result(
             result.get("source_call_id"),
-            _words(result.get("content")),
+            text_of(result.get("content")),
             extra.get("is_error"),
             code=extra.get("exit_code"),
         )
-
-
-def _words(content: Any) -> str:
-    return text_of(content)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from solvent.adequacy.formats.document import Document
-from solvent.adequacy.formats.session import Session
+from solvent.adequacy.formats.session import EVIDENCE, Session
 from solvent.adequacy.formats.texts import PICTURE, cut, list_of, table_of
 
 NAME = "chat completions"
@@ -26,7 +26,6 @@ _TEXT = {"text", "input_text", "output_text", "refusal"}
 _SILENT = re.compile(
     r"(?i).*(thinking|reasoning|thought|document|snapshot|refusal|upload|cache_?point).*|file|input_file|source.*"
 )
-_CALLS = re.compile(r"(?i).*(tool|call|function|result|output|exec|command|observ|invo)")
 _KEYS = (
     *("role", "content", "parts", "name", "tool_calls", "function_call", "tool_call_id", "tool_call_ids"),
     *("toolInvocations", "toolUseResult", "tool_call_chunks", "invalid_tool_calls"),
@@ -136,7 +135,7 @@ def text_in(one: Any) -> str | None:
 def note_unknown_keys(session: Session, table: Mapping[str, Any], known: Collection[str]) -> None:
     """Note the keys that look like calls and are not known."""
     for key, value in table.items():
-        if key not in known and value and isinstance(value, list | dict) and _CALLS.match(key):
+        if key not in known and value and isinstance(value, list | dict) and EVIDENCE.match(key):
             session.unread(f"keys not read: {key[:60]!r}", key)
 
 

@@ -127,13 +127,17 @@ def _essence(message: Any) -> Any:
         key: table_of(message)[key] for key in _SAME if table_of(message).get(key) not in (None, [], "")
     }
     if isinstance(content := essence.get("content"), list):
-        # A mark for the cache moves on from request to request.
-        blocks = [
-            {key: value for key, value in table_of(one).items() if key != "cache_control"} or one
-            for one in content
-        ]
-        alone = (
-            set(blocks[0]) == {"type", "text"} if len(blocks) == 1 and isinstance(blocks[0], dict) else False
-        )
-        essence["content"] = blocks[0]["text"] if alone else blocks
+        blocks = list(map(_without_mark_for_cache, content))
+        essence["content"] = blocks[0]["text"] if _is_one_text(blocks) else blocks
     return essence or message
+
+
+def _without_mark_for_cache(block: Any) -> Any:
+    """Return a block of a message without the mark that moves on from request to request."""
+    if not isinstance(block, dict):
+        return block
+    return {key: value for key, value in block.items() if key != "cache_control"}
+
+
+def _is_one_text(blocks: list[Any]) -> bool:
+    return len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].keys() == {"type", "text"}

@@ -27,8 +27,8 @@ def turns(document: Document, session: Session) -> None:
         read_content(session, message)
 
 
-def read_content(session: Session, content: dict[str, Any], *, piece: bool = False) -> None:
-    """Read a content of the user or of the model; a ``piece`` is part of a stream."""
+def read_content(session: Session, content: dict[str, Any]) -> None:
+    """Read a content of the user or of the model."""
     parts = [table_of(part) for part in list_of(content.get("parts"))]
     role = chat.ROLES.get(str(content.get("role")))
     words = [part["text"] for part in parts if isinstance(part.get("text"), str) and not part.get("thought")]
@@ -39,7 +39,7 @@ def read_content(session: Session, content: dict[str, Any], *, piece: bool = Fal
         session.ask(*words)
     elif role == "assistant":
         calls = any("functionCall" in part or "function_call" in part for part in parts)
-        session.say("".join(words) if not calls else "", piece=piece)
+        session.say("".join(words) if not calls else "")
     elif role is None:
         session.unread_line(content.get("type", content.get("role")), content)
 

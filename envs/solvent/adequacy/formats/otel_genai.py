@@ -5,9 +5,7 @@ A span holds the conversation so far, and its answer in ``gen_ai.output.messages
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -15,12 +13,15 @@ from solvent.adequacy.formats import chat
 from solvent.adequacy.formats.document import Document
 from solvent.adequacy.formats.session import Session
 from solvent.adequacy.formats.texts import list_of, table_of, text_of
+from solvent.files import strict_json
 
 NAME = "OpenTelemetry GenAI"
 
 _INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 _INNER = ("data", "events", "logRecords", "scopeLogs", "resourceLogs", "spans", "scopeSpans", "resourceSpans")
 _HEAD = 1000
+_BROKEN = {"role": "tool", "parts": [{"type": "calls and results that are not JSON"}]}
+"""Stands for messages in a text that is not JSON, such as one that a limit of the exporter cut off."""
 _SILENT = ("reasoning", "blob", "file", "uri")
 
 
@@ -86,8 +87,10 @@ def _trace(span: dict[str, Any]) -> str:
 
 def _decoded(messages: Any) -> list[Any]:
     if isinstance(messages, str):
-        with suppress(ValueError):
-            messages = json.loads(messages)
+        try:
+            messages = strict_json(messages)
+        except ValueError:
+            return [_BROKEN]
     return list_of(messages)
 
 

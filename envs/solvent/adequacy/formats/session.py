@@ -25,9 +25,10 @@ from solvent.adequacy.formats.texts import arguments_of, cut, result_of, text_of
 from solvent.adequacy.formats.turns import History, Reading, Turn
 from solvent.adequacy.formats.user_words import FEEDBACK, is_program_text, own_words
 
-__all__ = ["Session"]
+__all__ = ["EVIDENCE", "SUBMISSION", "Session"]
 
-_EVIDENCE = re.compile(r"(?i).*(tool|call|function|result|output|exec|command|observ|invo)", re.DOTALL)
+EVIDENCE = re.compile(r"(?is).*(tool|call|function|result|output|exec|command|observ|invo)")
+"""What a kind or a key that is not known looks like, if it is a call or a result."""
 _THOUGHT = re.compile(r"(?s)<(think|thinking)>.*?</\1>")
 _CLOSING = {
     "submit": (),
@@ -38,7 +39,8 @@ _CLOSING = {
     "complete_task": ("result", "summary", "output"),
 }
 """Calls that end a turn, and the arguments that may hold the response."""
-_SUBMISSION = re.compile(r"(?s)\s*(submit|(echo )?['\"]?COMPLETE_TASK_AND_SUBMIT.*)\s*")
+SUBMISSION = re.compile(r"(?s)\s*(submit|(echo )?['\"]?COMPLETE_TASK_AND_SUBMIT.*)\s*")
+"""A command that ends a turn."""
 _LONGEST_ID = 400
 
 
@@ -56,7 +58,7 @@ class _Call:
     @property
     def closes(self) -> bool:
         """Whether the call ends its turn, if nothing follows."""
-        return self.name in _CLOSING or _SUBMISSION.fullmatch(str(self.arguments.get("command"))) is not None
+        return self.name in _CLOSING or SUBMISSION.fullmatch(str(self.arguments.get("command"))) is not None
 
     @property
     def closing_words(self) -> str:
@@ -254,14 +256,15 @@ class Session:
         now.before, now.texts, now.joins = now.texts, [], False
 
     def result(
-        self, key: object, value: Any, *flags: bool | None, code: object = None, name: str = "unknown"
+        self, key: object, value: Any, *flags: bool | None, code: object = None, name: object = "unknown"
     ) -> None:
         """Give a result to its call: by id, by name, or in order. ``flags`` and ``code`` are as in ``result_of``."""
         text, failed = result_of(value, *flags, code=code)
-        call = self._call_of(_id(key), name)
+        tool = (name.strip() if isinstance(name, str) else "") or "unknown"
+        call = self._call_of(_id(key), tool)
         if call is None:
             self.counts["results without their call"] += 1
-            self.call(key, name)
+            self.call(key, tool)
             call = self._now().calls[-1]
         call.answer(text, failed)
         now = self._now()
@@ -317,7 +320,7 @@ class Session:
     def unread(self, what: str, looks: str = "") -> None:
         """Count what was not understood. If it looks like a call or a result, the turn is unread."""
         self.counts[what] += 1
-        if _EVIDENCE.match(looks):
+        if EVIDENCE.match(looks):
             self._now().unread += 1
 
     def unread_block(self, kind: object, fields: Mapping[str, Any]) -> None:

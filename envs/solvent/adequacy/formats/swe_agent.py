@@ -7,14 +7,13 @@ from typing import Any
 
 from solvent.adequacy.formats import chat
 from solvent.adequacy.formats.document import Document
-from solvent.adequacy.formats.session import Session
+from solvent.adequacy.formats.session import SUBMISSION, Session
 from solvent.adequacy.formats.text_calls import OBSERVATION, precedes_observation, text_in
 
 NAME = "SWE-agent, mini-swe-agent"
 
 _FENCE = re.compile(r"(?s)```(?:bash|sh|shell|mswea_bash_command)?[ \t]*\n(.*?)\n?```")
 _MARKUP = re.compile(r"<tool_call>|<function=|<(?:\w+:)?invoke ")
-_SUBMISSION = re.compile(r"(?s)\s*(submit|(echo )?['\"]?COMPLETE_TASK_AND_SUBMIT.*)\s*")
 
 
 def sniff(document: Document) -> bool:
@@ -44,7 +43,7 @@ def _read_message(session: Session, message: dict[str, Any], command: str) -> st
         return "" if role == "user" else command
     action, fences = message.get("action"), _FENCE.findall(text)
     command = action if isinstance(action, str) else fences[0] if len(fences) == 1 else ""
-    if _SUBMISSION.fullmatch(command):
+    if SUBMISSION.fullmatch(command):
         session.say(_FENCE.sub("", text))
         session.call("", "submit", {})
         return ""
