@@ -12,6 +12,7 @@ from tests.commands import call
 
 READ = {"name": "Read", "arguments": {"path": "src/client.py"}, "result": "def send(request): ..."}
 FAILED = {"name": "Bash", "arguments": {"command": "pytest"}, "result": "1 failed, 3 passed"}
+BASH = {"name": "Bash", "arguments": {"command": "clean"}, "result": "old files removed"}
 ASKED = {"query": "Does it retry?", "tool_calls": [READ]}
 LABELLED = {"response": "It may retry.", "tool_calls": []}
 RESPONSES = [
@@ -73,6 +74,23 @@ def test_a_response_is_judged_once_unless_asked_afresh():
         adequacy(*ask).succeeded("3 requests")
         adequacy(*ask).succeeded("0 requests")
         adequacy(*ask, "--fresh", "--escalated").succeeded("2 requests")
+
+
+def test_a_judgement_leaves_the_heuristics_score_as_it_was():
+    limits = {"cuts": [1, 9], "labels": 50, "time": "2026-11-02T12:00:00Z"}
+    Path("limits.json").write_text(json.dumps(limits))
+    trigger = {"pattern": "only Bash", "by": "J. Doe", "reason": "seen", "time": "2026-11-02T12:00:00Z"}
+    written([trigger], "triggers.jsonl")
+    removal = {"id": "s:4", "query": "Clean up.", "response": "It removes old files.", "tool_calls": [BASH]}
+    written([*RESPONSES, {"id": "s:5", "response": "Hello!", "tool_calls": []}, removal], "r.jsonl")
+    adequacy("score", "r.jsonl", "--limits", "limits.json").succeeded()
+    before = [(one.id, one.epad.heuristic, one.rule) for one in scores()]
+    with serving(grades(3)) as server:
+        ask = ("judge", "r.jsonl", "--url", server.url, "--model", "small", "--limits", "limits.json")
+        adequacy(*ask).succeeded("5 requests")
+    after = [(one.id, one.epad.heuristic, one.rule) for one in scores()[len(before) :]]
+    assert after == before
+    assert [row[1] for row in before] == [1, 0, 3, None, 2]
 
 
 def test_judge_heuristic_and_people_are_compared():

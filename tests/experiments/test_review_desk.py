@@ -15,10 +15,11 @@ import httpx
 import pytest
 from playwright.sync_api import Browser
 
+from solvent.adequacy.patterns import TRIGGERS, Trigger
 from solvent.adequacy.records import ScoreRecord
 from solvent.energy import Proposal
 from solvent.energy.store import CostStore
-from solvent.files import now, read_records
+from solvent.files import append_records, now, read_records
 from solvent.gate.policy import FIXED
 from solvent.gate.reviews import Judged
 from solvent.gate.reviews import Reviews as Verdicts
@@ -132,6 +133,30 @@ def test_decisions_reach_the_stores(
     assert (label.epad.human, label.labelled_by, label.reason) == (3, "Ada", "seen")
     assert "heuristic" not in before  # a label must not be anchored
     assert "The heuristic says" in after
+
+
+def test_a_label_leaves_what_was_logged_of_the_response(labels: tuple[Path, Path]) -> None:
+    responses, scores = labels
+    call("adequacy", "score", responses, "--out", scores).succeeded()
+    first, second = read_records(scores, ScoreRecord)
+    limited = second.model_copy(update={"rule": "definitive/reasonable", "session": "other"})
+    append_records(scores, [limited])
+    queue = Responses(responses, scores)
+    for row in (first, second):
+        queue.decide(row.id, "3", {"who": "Ada", "why": "seen"})
+    *_, label, limited_label = read_records(scores, ScoreRecord)
+    assert (label.rule, label.session) == (first.rule, first.session)
+    assert (limited_label.rule, limited_label.session) == ("definitive/reasonable", "other")
+
+
+def test_a_trigger_holds_for_a_response_that_was_not_scored(labels: tuple[Path, Path]) -> None:
+    responses, scores = labels
+    trigger = Trigger(pattern="only Grep", by="Ada", reason="seen", time=now())
+    append_records(scores.with_name(TRIGGERS), [trigger])
+    queue = Responses(responses, scores)
+    queue.decide(queue.waiting()[0].key, "3", {"who": "Ada", "why": "seen"})
+    (label,) = read_records(scores, ScoreRecord)
+    assert "trigger: only Grep" in label.signals
 
 
 def test_the_first_of_two_people_decides(url: str, gate: Verdicts) -> None:

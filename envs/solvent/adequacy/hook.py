@@ -30,8 +30,8 @@ from typing import Any
 
 from solvent.adequacy.formats import Turn, read_turns, turn_of
 from solvent.adequacy.formats.texts import cut
-from solvent.adequacy.heuristic import CUTS, Adequacy, score
-from solvent.adequacy.patterns import Trigger, triggered
+from solvent.adequacy.heuristic import CUTS, Adequacy
+from solvent.adequacy.patterns import Trigger, score_turn
 from solvent.adequacy.records import Correction, Given, ScoreRecord, correction_for, explanation, severity_of
 from solvent.files import InputError, now, strict_json
 
@@ -119,8 +119,7 @@ def judge_payload(
     turn = _turn_of(fields)
     if isinstance(turn, str):
         return Decision(message=f"no verdict: {turn}")
-    scored = score(turn.response, turn.calls, turn.query, earlier=turn.earlier, cuts=cuts)
-    scored = triggered(log.triggers, turn.calls, scored)
+    scored = score_turn(turn, log.triggers, cuts)
     verdict = VERDICTS[scored.score]
     if turn.unread and verdict != "accept":
         return Decision(message=f"no verdict: {turn.unread} blocks not read")

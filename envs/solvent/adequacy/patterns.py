@@ -20,16 +20,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 from pydantic import BaseModel
 
 from solvent.adequacy.calls import Call
-from solvent.adequacy.heuristic import Adequacy
+from solvent.adequacy.formats import Turn
+from solvent.adequacy.heuristic import CUTS, Adequacy, score
 from solvent.adequacy.records import Incident, ScoreRecord
-from solvent.files import RECORD, now
+from solvent.files import RECORD, now, read_records
 
-__all__ = ["RATE", "Pattern", "Trigger", "accepted", "find_patterns", "patterns_of", "triggered"]
+__all__ = [
+    "RATE", "TRIGGERS", "Pattern", "Trigger", "accepted", "find_patterns", "patterns_of", "score_turn", "triggered",
+    "triggers_beside",
+]  # fmt: skip
 
+TRIGGERS = "triggers.jsonl"
+"""File of the accepted triggers, beside the scores."""
 RATE = 0.70
 """The source's failure rate of a trigger."""
 WEIGHTS = {"low": 1.0, "medium": 2.0, "high": 4.0}
@@ -116,5 +123,17 @@ def triggered(triggers: Iterable[Trigger], calls: Sequence[Call], adequacy: Adeq
     fired = tuple(f"trigger: {one.pattern}" for one in triggers if one.pattern in own)
     if not fired or adequacy.rule == "nothing_asserted" or adequacy.rule.startswith("hedged"):
         return adequacy
-    score = max(FAILED_FROM, adequacy.score)
-    return replace(adequacy, score=score, signals=adequacy.signals + fired, escalate=True)
+    raised = max(FAILED_FROM, adequacy.score)
+    return replace(adequacy, score=raised, signals=adequacy.signals + fired, escalate=True)
+
+
+def triggers_beside(scores: Path) -> list[Trigger]:
+    """Return the triggers in the folder of a file of scores."""
+    path = scores.with_name(TRIGGERS)
+    return list(read_records(path, Trigger)) if path.exists() else []
+
+
+def score_turn(turn: Turn, triggers: Iterable[Trigger] = (), cuts: tuple[int, int] = CUTS) -> Adequacy:
+    """Return the score of a turn under accepted triggers and limits of evidence."""
+    adequacy = score(turn.response, turn.calls, turn.query, earlier=turn.earlier, cuts=cuts)
+    return triggered(triggers, turn.calls, adequacy)

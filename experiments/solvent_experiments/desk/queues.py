@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from solvent.adequacy import score
 from solvent.adequacy.calls import Call
 from solvent.adequacy.formats import read_turns
-from solvent.adequacy.records import ScoreRecord, labelled, record_of
+from solvent.adequacy.patterns import score_turn, triggers_beside
+from solvent.adequacy.records import ScoreRecord, labelled, merged, record_of
 from solvent.energy.rules import ProposalError, allowed_costs
 from solvent.energy.store import CostStore
 from solvent.energy.tables import EnergyCostProposal
@@ -180,25 +180,36 @@ class Responses:
 
     def item(self, key: str) -> Item:
         turn, labels = self._turns[key], self._labels().get(key, [])
-        adequacy = score(turn.response, turn.calls, turn.query, earlier=turn.earlier)
-        ratings = [("The heuristic says", f"{adequacy.score}, {adequacy.rule}")] if labels else []
+        scored = self._scored(key)
+        score = "no score" if scored.epad.heuristic is None else scored.epad.heuristic
+        ratings = [("The heuristic says", f"{score}, {scored.rule}")] if labels else []
         ratings += [(label.labelled_by, f"{label.epad.human}: {label.reason}") for label in labels]
         parts = [("Response", turn.response), *((_asked(call), call.result) for call in turn.calls)]
         return Item(f"Response {key}", turn.query, ratings, parts, choices=EPAD)
 
     def decide(self, key: str, decision: str, form: Mapping[str, str]) -> None:
-        turn = self._turns[key]
-        adequacy = score(turn.response, turn.calls, turn.query, earlier=turn.earlier)
-        record = record_of(turn.response, turn.calls, turn.query, adequacy, id=key)
-        label = labelled(record, epad=int(decision), by=form["who"], reason=form["why"])
+        label = labelled(self._scored(key), epad=int(decision), by=form["who"], reason=form["why"])
         with self._deciding:  # of this desk's people; another program's label is a line beside it
             if any(one.labelled_by == form["who"] for one in self._labels().get(key, [])):
                 raise ValueError(f"who: {form['who']} has labelled it already; allowed: one label each")
             append_records(self._scores, [label])
 
+    def _scored(self, key: str) -> ScoreRecord:
+        """Return a response as it was logged, under whatever limits; one that was not is scored here."""
+        turn = self._turns[key]
+        own = record_of(
+            turn.response, turn.calls, turn.query, score_turn(turn, triggers_beside(self._scores)), id=key,
+            session=key.rpartition(":")[0],
+        )  # fmt: skip
+        logged = {(one.id, one.sha256): one for one in merged(self._records())}
+        return logged.get((own.id, own.sha256), own)
+
+    def _records(self) -> list[ScoreRecord]:
+        return list(read_records(self._scores, ScoreRecord)) if self._scores.exists() else []
+
     def _labels(self) -> dict[str, list[ScoreRecord]]:
         labels: dict[str, list[ScoreRecord]] = {}
-        for one in read_records(self._scores, ScoreRecord) if self._scores.exists() else ():
+        for one in self._records():
             if one.epad.human is not None:
                 labels.setdefault(one.id, []).append(one)
         return labels

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -40,8 +41,8 @@ __all__ = ["SCORES", "app"]
 FAILED = 1
 KEY_VARIABLE = "SOLVENT_JUDGE_KEY"
 SCORES = Path("scores.jsonl")
-CORRECTIONS, DRIFTS, GIVEN, INCIDENTS, TRIGGERS = (
-    f"{name}.jsonl" for name in ("corrections", "drifts", "given", "incidents", "triggers")
+CORRECTIONS, DRIFTS, GIVEN, INCIDENTS = (
+    f"{name}.jsonl" for name in ("corrections", "drifts", "given", "incidents")
 )
 TAIL = 2**20
 """Bytes that the hook reads of a log, from its end."""
@@ -79,11 +80,9 @@ def score(
 
     Example: `solvent adequacy score session.jsonl`
     """
-    from solvent.adequacy.patterns import Trigger
-
-    target, adopted = out or SCORES, _limits(limits)
-    triggers = _records_of(target, TRIGGERS, Trigger)
-    scored = [(turn, None if turn.unread else _scored(turn, triggers, adopted)) for turn in _turns(file)]
+    target = out or SCORES
+    heuristic = _scoring(target, limits)
+    scored = [(turn, None if turn.unread else heuristic(turn)) for turn in _turns(file)]
     if out or not as_json:
         append_records(target, (_record(turn, adequacy) for turn, adequacy in scored if adequacy))
     if as_json:
@@ -152,17 +151,20 @@ def judge(
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask again, whatever the cache holds.")] = False,
     timeout: Annotated[float, typer.Option(min=0.1, max=3600.0, help="Seconds for a request.")] = 30.0,
     scores: Scores = SCORES,
+    limits: Adopted = None,
 ) -> None:
     """Ask a language model for EpAd and SyA of each turn; append its scores beside the heuristic's.
+
+    The heuristic's are those of `score` with the same `--limits`.
 
     Example: `solvent adequacy judge session.jsonl --url http://127.0.0.1:8000/v1 --model small --escalated`
     """
     from solvent.adequacy.records import Ratings
     from solvent.chat import ChatError, EndpointError
 
-    asked = _judge(url, model, timeout, fresh=fresh)
+    heuristic, asked = _scoring(scores, limits), _judge(url, model, timeout, fresh=fresh)
     for turn in _turns(file):
-        adequacy = _scored(turn)
+        adequacy = heuristic(turn)
         if turn.unread or (escalated and not adequacy.escalate):
             continue
         try:
@@ -172,8 +174,9 @@ def judge(
         except ChatError as error:
             complain(f"{turn.id}: {error}")
             continue
-        epad, sya = Ratings(heuristic=adequacy.score, judge=answer.epad), Ratings(judge=answer.sya)
-        append_records(scores, [_record(turn, adequacy, epad=epad, sya=sya, reason=answer.reason[:1000])])
+        record = _record(turn, adequacy, sya=Ratings(judge=answer.sya), reason=answer.reason[:1000])
+        epad = record.epad.model_copy(update={"judge": answer.epad})
+        append_records(scores, [record.model_copy(update={"epad": epad})])
         say(f"{answer.epad} (heuristic {adequacy.score})  {turn.id}  {one_line(answer.reason)}")
     say(f"{asked.client.asked:,} requests; written: {scores}")
     suggest("`solvent adequacy agree` compares judge, heuristic and people.")
@@ -241,7 +244,7 @@ def thresholds(
 ) -> None:
     """Learn limits of evidence from 50 labels or more, and measure a judge beside the heuristic.
 
-    Nothing is changed: `score`, `hook` and `drift` adopt the written file with `--limits`.
+    Nothing is changed: `score`, `judge`, `hook` and `drift` adopt the written file with `--limits`.
 
     Example: `solvent adequacy thresholds labelled.jsonl --judge http://127.0.0.1:8123/v1 --model small`
     """
@@ -352,7 +355,7 @@ def patterns(
 
     Example: `solvent adequacy patterns --accept "only Grep" --by "J. Doe" --reason "seen often"`
     """
-    from solvent.adequacy.patterns import accepted, find_patterns
+    from solvent.adequacy.patterns import TRIGGERS, accepted, find_patterns
     from solvent.adequacy.records import Incident
 
     results = find_patterns(_read_scores(scores), _records_of(scores, INCIDENTS, Incident))
@@ -380,13 +383,14 @@ def _turns(file: Path) -> tuple[Turn, ...]:
     return reading.turns
 
 
-def _scored(turn: Turn, triggers: Iterable[Any] = (), limits: Limits | None = None) -> Adequacy:
-    from solvent.adequacy.heuristic import CUTS, score
-    from solvent.adequacy.patterns import triggered
+def _scoring(scores: Path, limits: Path | None) -> Callable[[Turn], Adequacy]:
+    """Return the heuristic with the triggers beside the scores and the adopted limits."""
+    from solvent.adequacy.heuristic import CUTS
+    from solvent.adequacy.patterns import score_turn, triggers_beside
 
-    cuts = limits.cuts if limits else CUTS
-    adequacy = score(turn.response, turn.calls, turn.query, earlier=turn.earlier, cuts=cuts)
-    return triggered(triggers, turn.calls, adequacy)
+    adopted = _limits(limits)
+    cuts = adopted.cuts if adopted else CUTS
+    return functools.partial(score_turn, triggers=triggers_beside(scores), cuts=cuts)
 
 
 def _record(turn: Turn, adequacy: Adequacy, **fields: Any) -> ScoreRecord:
@@ -444,7 +448,7 @@ def _judged(examples: list[Any], url: str, model: str, timeout: float) -> list[i
 def _log(scores: Path) -> Log:
     """Return what the files beside the scores say; of long files, their last lines."""
     from solvent.adequacy.hook import Log
-    from solvent.adequacy.patterns import Trigger
+    from solvent.adequacy.patterns import triggers_beside
     from solvent.adequacy.records import Given, ScoreRecord
 
     def last(session: str) -> ScoreRecord | None:
@@ -452,7 +456,7 @@ def _log(scores: Path) -> Log:
         return next((record for record in reversed(records) if record.session == session), None)
 
     given = frozenset(row.sha256 for row in _last_records(scores.with_name(GIVEN), Given))
-    return Log(last, given, _records_of(scores, TRIGGERS, Trigger), _learned(scores))
+    return Log(last, given, triggers_beside(scores), _learned(scores))
 
 
 def _last_records(path: Path, kind: type[R]) -> list[R]:
