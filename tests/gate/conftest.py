@@ -41,12 +41,12 @@ def rows_of(gaps, random=0.5, *, oracle=0.0):
     return [Measured(sample, gap, oracle, gap, other, 0.5) for sample, gap, other in numbers]
 
 
-def judged(number, gap=0.45, verdict="review", checks=(), policy=REVIEWED):
-    """A verdict of a store; ``checks`` object to it."""
+def judged(number, gap=0.45, verdict="review", checks=(), policy=REVIEWED, weights=""):
+    """A verdict of a store, by a model with these weights; ``checks`` object to it."""
     names = dict.fromkeys(["quotes", *checks])
     return Judged(
         id=f"{number:012x}", claim_id=f"c{number}", claim=f"claim {number}", evidence=("a",), domain="mills",
-        model="words", model_fingerprint="", judged_at=now(), policy=policy, verdict=verdict,
+        model="words", model_fingerprint=weights, judged_at=now(), policy=policy, verdict=verdict,
         hallucination_energy=max(gap, 0.0), energy_gap=gap, policy_applied=policy.name, oracle_energy=0.0,
         oracle_spread=0.0, reasons=("said",), failure_modes=(),
         checks=tuple({"name": name, "fired": name in checks} for name in names),

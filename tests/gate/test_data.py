@@ -28,6 +28,12 @@ def test_plain_records_are_read(written):
     assert third.group == last.group
 
 
+def test_an_id_of_0_is_kept_and_a_missing_one_is_the_lines(written):
+    given = [{"id": 0}, {"id": ""}, {"id": None}]
+    samples, _ = load_dataset(written([one | {"claim": "It burned.", "evidence": []} for one in given]))
+    assert [one.id for one in samples] == ["0", "line-2", "line-3"]
+
+
 @pytest.mark.parametrize(
     ("record", "message"),
     [

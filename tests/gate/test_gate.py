@@ -23,6 +23,7 @@ CASES = lines(Path(__file__).with_name("cases.jsonl"))
         ({"regime": "loose"}, "regime"),
         ({"regime": "adaptive"}, "tau_accept"),
         ({"regime": "adaptive", "tau_accept": float("nan")}, "tau_accept"),
+        ({"regime": "adaptive", "tau_accept": "x"}, "tau_accept: got 'x'"),
         ({"regime": P10, "tau_accept": 0.1}, "tau_accept"),
         ({"regime": P10, "domain": "films"}, "films"),
     ],
@@ -47,7 +48,12 @@ def test_bad_spans_are_rejected_with_their_reason(spans):
     assert_bad_data(evaluate_claim(CLAIM, spans, P10))
 
 
-@pytest.mark.parametrize("gap", [float("nan"), 7.0])
+@pytest.mark.parametrize("texts", [None, ("It burned.", ["It burned.", "It sank."])])
+def test_spans_of_mixed_widths_are_rejected_with_their_reason(texts):
+    assert_bad_data(evaluate_claim(CLAIM, [[1.0, 0.0], [1.0]], P10, texts=texts))
+
+
+@pytest.mark.parametrize("gap", [float("nan"), 7.0, "x", [0.1, 0.2]])
 def test_a_bad_gap_is_rejected_with_its_reason(gap):
     assert_bad_data(evaluate_claim(CLAIM, SPANS, P10, energy_gap=gap))
 

@@ -49,6 +49,16 @@ def test_a_second_models_verdict_is_a_second_verdict(words, tmp_path):
     assert [row.model_fingerprint[0] for row in reviews.verdicts()] == ["0", "1"]
 
 
+def test_a_second_policy_of_the_same_name_or_another_oracle_gives_a_second_verdict(words, tmp_path):
+    claims, reviews = [Sample("mill", "the mill burned", ("the mill stood", "it burned"))], Reviews(tmp_path)
+    looser = P10.model_copy(update={"tau_accept": 0.9, "tau_review": 1.0})
+    for policy in (P10, looser, P10):
+        reviews.record(judge(claims, words, policy, domain="mills"))
+    for oracle in ("first", "medoid", None):
+        reviews.record(judge(claims, words, FIXED["strict"], domain="mills", oracle=oracle))
+    assert [row.policy.tau_accept for row in reviews.verdicts()] == [0.4, 0.9, 0.3, 0.3]
+
+
 def test_many_who_decide_at_once_make_one_decision(kept):
     def decide(who):
         try:
@@ -81,6 +91,23 @@ def test_what_is_learnt_comes_from_reviews_that_people_decided():
     assert "Of 20 that people accepted 20 pass" in made.promise
 
 
+def test_what_a_check_sent_does_not_count_for_the_order_of_reviews(tmp_path):
+    reviews = Reviews(tmp_path)
+    declined = [judged(i, 0.41, checks=["numbers"] if i % 2 else []) for i in range(80)]
+    reviews.record([*declined, judged(300, 0.45), judged(301, 0.3)])
+    for row in declined:
+        reviews.decide(row.id, "decline", who="Ada", why="so")
+    # 40 teach no threshold, so that the nearest to the policy's own comes first.
+    assert [row.claim_id for row in reviews.waiting()] == ["c300", "c301"]
+
+
+def test_reviews_of_two_models_teach_nothing_though_their_folders_share_a_name():
+    rows = [judged(i, policy=FIXED["standard"], weights="AB"[i % 2]) for i in range(160)]
+    with pytest.raises(GateError, match=r"by words A, .* by words B; allowed: .*model"):
+        learn(rows, decided(rows), 0.05)
+    assert learn(rows[::2], decided(rows), 0.05).model_fingerprint == "A"
+
+
 def test_too_few_declined_reviews_teach_nothing():
     rows = [judged(i) for i in range(58)]
     with pytest.raises(GateError, match="59 or more"):
@@ -107,10 +134,21 @@ def test_a_drift_needs_a_percentile_and_one_setting():
     rows = [judged(i, 0.39 + 0.001 * i) for i in range(100)]
     (window,) = drift(rows, P10)
     assert (window.accepted, window.drifted) == (11, False)
-    for policy, some, message in (
-        (Policy(**P10.model_dump() | {"domain": "films"}), rows, "films"),
-        (P10, rows[:50], "window"),
-        (FIXED["strict"], rows, "percentile"),
+    for changes, message in (
+        ({"domain": "films"}, "films"),
+        ({"calibration_count": 0}, "0 claims"),
+        ({"label": "P_"}, "percentile"),
+        ({"top_k": 3}, "top_k 12.*top_k 3"),
     ):
         with pytest.raises(GateError, match=message):
+            drift(rows, Policy(**P10.model_dump() | changes))
+    for policy, some, message in ((P10, rows[:50], "window"), (FIXED["strict"], rows, "percentile")):
+        with pytest.raises(GateError, match=message):
             drift(some, policy)
+
+
+def test_a_drift_compares_weights_if_the_policy_has_them_and_else_the_models_name():
+    rows = [judged(i, 0.39 + 0.001 * i, weights="A") for i in range(100)]
+    assert len(drift(rows, P10)) == len(drift(rows, P10.model_copy(update={"model_fingerprint": "A"}))) == 1
+    with pytest.raises(GateError, match="model: got 'A'"):
+        drift(rows, P10.model_copy(update={"model_fingerprint": "B"}))

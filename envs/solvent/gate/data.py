@@ -86,7 +86,8 @@ def load_dataset(path: str | PathLike[str], *, skip_broken: bool = False) -> tup
             if not isinstance(fields, dict):
                 raise GateError("allowed: an object with claim, evidence and label")
             known = {key: fields[key] for key in ("claim", "evidence", "label") if key in fields}
-            known |= {"id": fields.get("id") or f"line-{number}", "pages": fields.get("page")}
+            name = f"line-{number}" if fields.get("id") in (None, "") else fields["id"]
+            known |= {"id": name, "pages": fields.get("page")}
             samples.append(_SAMPLE.validate_python(known))
         except ValueError as error:  # of JSON, of pydantic or our own
             problem = first_problem(error) if isinstance(error, ValidationError) else str(error)

@@ -26,6 +26,7 @@ different measured gap is reported beside it.
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
@@ -84,9 +85,15 @@ def evaluate_claim(
         policy.check_use(domain=domain, oracle=oracle)
     elif oracle is None:
         oracle = "first"
-    if texts is not None and len(texts[1]) != len(np.atleast_1d(evidence_vecs)):
-        return _bad_data(policy, f"{len(texts[1])} texts for {len(np.atleast_1d(evidence_vecs))} vectors", ())
-    checks = () if texts is None else run_checks(*texts)
+    if texts is None:
+        return _verdict(policy, claim_vec, evidence_vecs, (), (), oracle, energy_gap)
+    try:
+        count = len(np.atleast_1d(evidence_vecs))
+    except ValueError as error:  # of rows of mixed widths
+        return _bad_data(policy, str(error), ())
+    if len(texts[1]) != count:
+        return _bad_data(policy, f"{len(texts[1])} texts for {count} vectors", ())
+    checks = run_checks(*texts)
     return _verdict(policy, claim_vec, evidence_vecs, (), checks, oracle, energy_gap)
 
 
@@ -142,14 +149,22 @@ def _policy(regime: Policy | str, tau_accept: float | None) -> Policy:
         return FIXED["strict"]
     if regime not in ("adaptive", "fixed"):
         raise GateError(f"regime: got {regime!r:.60}; allowed: adaptive, fixed, or a Policy")
-    if tau_accept is None or not -1.0 <= tau_accept <= 1.0:
-        raise GateError(f"tau_accept: got {tau_accept!r}; allowed: from -1 to 1, or a Policy as regime")
+    if tau_accept is None or not -1.0 <= _number(tau_accept) <= 1.0:
+        raise GateError(f"tau_accept: got {tau_accept!r:.60}; allowed: from -1 to 1, or a Policy as regime")
     label = f"tau{rounded(tau_accept):g}".replace(".", "_").replace("+", "")
     if regime == "fixed":
         return Policy(kind="fixed", label=label, tau_accept=tau_accept, measure="energy")
     # A bare threshold was learnt by the caller, who knows where.
     here = "the caller's"
     return Policy(kind="adaptive", label=label, tau_accept=tau_accept, domain=here, model=here, oracle="own")
+
+
+def _number(value: Any) -> float:
+    """Return a number to 6 decimals, and NaN for anything else."""
+    try:
+        return rounded(value)
+    except (TypeError, OverflowError):
+        return math.nan
 
 
 def _verdict(
@@ -169,7 +184,7 @@ def _verdict(
     if not gap.claim.used:
         return _bad_data(policy, "no evidence given", notes)
     energy, own_gap = rounded(gap.claim.energy), rounded(gap.energy_gap)
-    used_gap = own_gap if given is None else rounded(given)
+    used_gap = own_gap if given is None else _number(given)
     if not -1.0 <= used_gap <= 1.0:
         return _bad_data(policy, "the energy gap given is not a number from -1 to 1", notes)
     value = used_gap if policy.measure == "energy_gap" else energy

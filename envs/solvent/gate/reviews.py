@@ -8,8 +8,8 @@ at most a budget of such claims pass (``calibration.control_threshold``). Review
 because no threshold would let them pass.
 
 *Asking*: ``waiting`` puts first the review whose decision could move that threshold most, by ``|tau(D + x) - tau(D)|``
-for the declined values D and its own value x; accepting it moves nothing. While there are too few declined reviews for
-a threshold, the one nearest to the policy's own threshold comes first.
+for its own value x and the declined values D of its policy, domain and model; accepting it moves nothing. While D is
+too small for a threshold, the one nearest to the policy's own threshold comes first.
 
 *Drift*: if nothing has changed, the number of ``n`` new claims up to the k-th smallest of N old gaps is
 beta-binomial(n, k, N + 1 - k), whatever the gaps' distribution is. A window outside of its limits has drifted.
@@ -43,7 +43,7 @@ from solvent.gate.calibration import (
 )  # fmt: skip
 from solvent.gate.data import Sample
 from solvent.gate.embedding import Embedder
-from solvent.gate.energy import GateError, Oracle
+from solvent.gate.energy import GateError, Oracle, name_of
 from solvent.gate.gate import evaluate_text
 from solvent.gate.policy import Policy, Verdict
 
@@ -109,6 +109,16 @@ class Judged(BaseModel):
         """False where vectors or evidence were missing or unusable: then no check was run."""
         return bool(self.checks)
 
+    @property
+    def teaches(self) -> bool:
+        """Whether a decision teaches a threshold: none would let pass what a check objects to."""
+        return self.is_measured and not self.fired
+
+    @property
+    def setting(self) -> tuple[str, ...]:
+        """Policy, domain, model and its weights: decisions teach one threshold if they share all four."""
+        return self.policy.name, self.domain, self.model, self.model_fingerprint
+
 
 def judge(
     samples: Iterable[Sample],
@@ -118,10 +128,14 @@ def judge(
     domain: str,
     oracle: Oracle | Sequence[Oracle] | None = None,
 ) -> list[Judged]:
-    """Judge claims under a policy; a verdict's id depends on policy, domain, model, claim and evidence alone."""
+    """Judge claims under a policy.
+
+    A verdict's id depends on all fields of the policy, the oracle's name, domain, model, claim and evidence alone.
+    """
+    rule = policy.model_dump_json(), policy.oracle if oracle is None else name_of(oracle)
     verdicts = []
     for sample in samples:
-        key = "\0".join((policy.name, domain, embedder.fingerprint, sample.claim, *sample.evidence))
+        key = "\0".join((*rule, domain, embedder.fingerprint, sample.claim, *sample.evidence))
         verdicts.append(
             Judged(
                 id=hashlib.sha256(key.encode()).hexdigest()[:12],
@@ -168,17 +182,16 @@ class Reviews:
     def waiting(self) -> list[Judged]:
         """Return the undecided reviews, those first that would move the threshold most."""
         decisions, rows = self.decisions(), self.verdicts()
-        declined = [
-            row.compared for row in rows if row.id in decisions and decisions[row.id].choice == "decline"
-        ]
-        tau = control_threshold(declined, BUDGET) if len(declined) >= fewest_negatives(BUDGET) else None
+        declined = {
+            setting: _compared([row for row in rows if row.setting == setting], decisions, "decline")
+            for setting in {row.setting for row in rows}
+        }
 
         def influence(row: Judged) -> tuple[float, float]:
             """How far declining it moves the threshold, then how near it is to the policy's own."""
-            if row.fired or not row.is_measured:
+            if not row.teaches:
                 return -1.0, 0.0
-            moved = 0.0 if tau is None else abs(control_threshold([*declined, row.compared], BUDGET) - tau)
-            return moved, -abs(row.compared - row.policy.tau_accept)
+            return _moved(declined[row.setting], row.compared), -abs(row.compared - row.policy.tau_accept)
 
         undecided = [row for row in rows if row.verdict == "review" and row.id not in decisions]
         return sorted(undecided, key=influence, reverse=True)
@@ -217,22 +230,36 @@ class Reviews:
         return made
 
 
+def _compared(rows: Iterable[Judged], decisions: dict[str, Decision], choice: str) -> list[float]:
+    """Return the numbers of the reviews with this decision that teach a threshold."""
+    decided = [row for row in rows if row.teaches and row.id in decisions]
+    return [row.compared for row in decided if decisions[row.id].choice == choice]
+
+
+def _moved(declined: Sequence[float], value: float) -> float:
+    """Return how far one more declined value moves the threshold; 0 while there is none."""
+    if len(declined) < fewest_negatives(BUDGET):
+        return 0.0
+    return abs(control_threshold([*declined, value], BUDGET) - control_threshold(declined, BUDGET))
+
+
 def learn(rows: Sequence[Judged], decisions: dict[str, Decision], budget: float = BUDGET) -> Policy:
     """Return the policy learnt from decided reviews of one policy, by a budget for declined claims that may pass.
 
     Raises:
-        GateError: no review is decided, they come from several policies or domains, the declined ones are too few for
-            the budget, or the budget is not a share.
+        GateError: no review is decided, they come from several policies, domains or models, the declined ones are too
+            few for the budget, or the budget is not a share.
     """
     decided = [row for row in rows if row.id in decisions]
-    settings = {(row.policy.name, row.domain, row.model): row for row in decided}
+    settings = {row.setting for row in decided}
     if len(settings) != 1:
-        got = ", ".join(sorted(f"{name} on {domain}" for name, domain, _ in settings)) or "none decided"
-        raise GateError(f"reviews: got {got:.200}; allowed: decided ones of one policy on one domain")
-    ((name, domain, model),) = settings
-    chosen = [row for row in decided if row.is_measured and not row.fired]
-    declined = [row.compared for row in chosen if decisions[row.id].choice == "decline"]
-    accepted = [row.compared for row in chosen if decisions[row.id].choice == "accept"]
+        texts = (
+            f"{name} on {domain} by {model} {weights:.8}".strip() for name, domain, model, weights in settings
+        )
+        got = ", ".join(sorted(texts)) or "none decided"
+        raise GateError(f"reviews: got {got:.200}; allowed: decided ones of one policy, domain and model")
+    ((name, domain, model, weights),) = settings
+    declined, accepted = (_compared(decided, decisions, choice) for choice in ("decline", "accept"))
     tau = control_threshold(declined, budget)
     own = decided[0].policy
     kept = {key: getattr(own, key) for key in ("measure", "oracle", "top_k", "rank_r", "strict")}
@@ -242,7 +269,7 @@ def learn(rows: Sequence[Judged], decisions: dict[str, Decision], budget: float 
         tau_accept=tau,
         domain=domain,
         model=model,
-        model_fingerprint=decided[0].model_fingerprint,
+        model_fingerprint=weights,
         calibration_count=len(declined),
         promise=f"Of reviews like those of {name}, at most {budget:.1%} of what people decline pass"
         f" ({CONFIDENCE:.0%} sure, learnt from {len(declined)}). Of {len(accepted)} that people accepted"
@@ -272,22 +299,26 @@ def drift(rows: Sequence[Judged], policy: Policy) -> list[Window]:
     A claim that was judged under several policies counts once; one that could not be measured doesn't count.
 
     Raises:
-        GateError: the policy is of no percentile, the claims fill no window, or they were measured in another way.
+        GateError: the policy is of no percentile or of no claims, the claims fill no window, or they were measured in
+            another way.
     """
     from scipy.stats import betabinom
 
-    if not (percentile := re.fullmatch(r"P([\d_]+)", policy.label)):
-        raise GateError(f"policy: got {policy.name}; allowed: a percentile such as P10, learnt by a sweep")
-
+    percentile, count = re.fullmatch(r"P(\d+(?:_\d+)?)", policy.label), policy.calibration_count
+    if not percentile or not count or policy.measure != "energy_gap":
+        raise GateError(
+            f"policy: got {policy.name}, learnt from {count} claims; allowed: a percentile such as P10 of a sweep"
+        )
     chosen = list({(row.claim, row.evidence): row for row in rows if row.is_measured}.values())
     for row in chosen:
-        policy.check_use(domain=row.domain, model=row.model_fingerprint or row.model)
-        if row.policy.oracle != policy.oracle:
-            raise GateError(f"verdicts: got the oracle {row.policy.oracle}; allowed: that of {policy.name}")
+        known = policy.model_fingerprint and row.model_fingerprint
+        policy.check_use(domain=row.domain, model=known or row.model)
+        if (got := _measurement(row.policy)) != (allowed := _measurement(policy)):
+            raise GateError(f"verdicts: got {got}; allowed: {allowed}, as of {policy.name}")
     windows = [chosen[at : at + WINDOW] for at in range(0, len(chosen) - WINDOW + 1, WINDOW)]
     if not windows:
         raise GateError(f"verdicts: {len(chosen)} claims fill no window; allowed: {WINDOW} or more")
-    p, count = float(percentile[1].replace("_", ".")), policy.calibration_count
+    p = float(percentile[1].replace("_", "."))
     rank, tail = rank_of(p, count), 0.5 * LEVEL / len(windows)
     low, high = map(int, betabinom.ppf([tail, 1.0 - tail], WINDOW, rank, count + 1 - rank))
     results = []
@@ -297,3 +328,7 @@ def drift(rows: Sequence[Judged], policy: Policy) -> list[Window]:
         accepted = int((gaps <= policy.tau_accept).sum())
         results.append(Window(window[0].judged_at, threshold, accepted, low, high))
     return results
+
+
+def _measurement(policy: Policy) -> str:
+    return f"oracle {policy.oracle}, top_k {policy.top_k}, rank_r {policy.rank_r}"
