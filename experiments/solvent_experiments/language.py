@@ -13,7 +13,15 @@ import numpy as np
 from solvent import LabParams
 from solvent.lab.arguments import Argument, argue
 from solvent_agents.agent import Actions
-from solvent_experiments.config import ConfigError, Evaluation, Experiment, LanguageModel, runnable
+from solvent_agents.language.bench import Bench
+from solvent_experiments.config import (
+    ConfigError,
+    Evaluation,
+    Experiment,
+    LanguageModel,
+    environment_params,
+    runnable,
+)
 from solvent_experiments.folder import Columns
 
 if TYPE_CHECKING:
@@ -129,12 +137,15 @@ def _reason(message: str, traceback: str) -> str:
 def experiment_of(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tuple[Experiment, list[str]]:
     """Return the experiment in which the models of logs and scripted agents play the same episodes, and notes."""
     logs = [read_log(path) for path in paths]
-    first = logs[0]
+    first, lab = logs[0], _lab_of(logs[0])
     for place, log in enumerate(logs[1:], 1):
         for key in ("env", "salt"):
             if log.arguments[key] != first.arguments[key]:
                 fault = f"{key} {log.arguments[key]!r:.60}; allowed: {first.arguments[key]!r:.60}, as in {first.path}"
                 raise ConfigError(fault, file=log.path)
+        if _lab_of(log) != lab:
+            fault = f"beliefs {log.arguments['beliefs']} is another lab; allowed: as in {first.path}"
+            raise ConfigError(fault, file=log.path)
         if list(log.episodes) != list(first.episodes):
             raise ConfigError(f"other seeds; allowed: those of {first.path}", file=log.path)
         if log.name in [other.name for other in logs[:place]]:
@@ -145,6 +156,7 @@ def experiment_of(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tu
     experiment = Experiment(
         name=name,
         env=first.arguments["env"],
+        params=lab.to_mapping(),
         agents=list(agents),
         language={
             log.name: LanguageModel(
@@ -158,6 +170,11 @@ def experiment_of(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tu
     )
     experiment = runnable(experiment, Path())
     return experiment, [note for log in logs for note in log.notes()]
+
+
+def _lab_of(log: Log) -> LabParams:
+    """Return the lab that a model played: hidden beliefs may change what it observes and publishes."""
+    return Bench(environment_params(log.arguments["env"]), beliefs=bool(log.arguments["beliefs"])).params
 
 
 class Recorded:

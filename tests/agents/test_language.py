@@ -272,6 +272,27 @@ def test_a_log_becomes_a_run(logged, tmp_path):
     call("llm", log.location, log.location, "--out", tmp_path / "twice").refused("a second log", "allowed")
 
 
+@pytest.mark.usefixtures("here")
+def test_a_log_with_hidden_beliefs_is_played_again_in_the_lab_that_names_classes(logged, tmp_path):
+    log = logged(lab("Solvent/Debt-v0", 2, SEEDS[0], beliefs=False), "solvent/honest")
+    call("llm", log.location, "--agents", "honest,surfer", "--out", tmp_path / "llm").succeeded()
+    folder = RunFolder(tmp_path / "llm")
+    played, script = (
+        read_parquet(folder.unit(name).episodes) for name in ("solvent-honest-hidden", "honest")
+    )
+    assert played["return"].tolist() == [episode["return"] for episode in results(log)]
+    assert played["return"].tolist() == script["return"].tolist()
+
+
+def test_logs_of_different_labs_are_no_run(logged, tmp_path):
+    first, other = (
+        logged(lab("Solvent/Debt-v0", 1, beliefs=beliefs), "solvent/hermit").location
+        for beliefs in (True, False)
+    )
+    ended = call("llm", first, other, "--out", tmp_path / "run")
+    ended.refused(f"{other.rpartition('/')[2]}: beliefs False", "allowed", first.rpartition("/")[2])
+
+
 def test_what_is_no_log_is_one_line(logged, tmp_path):
     other = tmp_path / "notes.eval"
     call("llm", other).refused("no such file", "inspect eval")
