@@ -51,7 +51,8 @@ class _Loader(yaml.SafeLoader):
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"]
-        if twice := next((name for name in names if names.count(name) > 1), None):
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:  # it may be empty
             raise yaml.MarkedYAMLError(problem=f"{twice!r:.60} is given twice", problem_mark=node.start_mark)
         return super().construct_mapping(node, deep)
 
@@ -252,7 +253,7 @@ def runnable(experiment: Experiment, folder: Path) -> Experiment:
     from solvent.lab.words.measured import measured_for
 
     measured_for(experiment.lab)  # fails for a lab whose sentences were not measured
-    _check_seeds(experiment)
+    check_seeds(experiment)
     if experiment.track == "wandb" and find_spec("wandb") is None:
         raise ParamError("track", f"wandb is not installed; allowed: after `{install('track')}`")
     classes = _try_agents(experiment, folder)
@@ -263,10 +264,11 @@ def runnable(experiment: Experiment, folder: Path) -> Experiment:
     return experiment
 
 
-def _check_seeds(experiment: Experiment) -> None:
+def check_seeds(experiment: Experiment) -> None:
     """Raise ParamError for a training seed that is given twice or that an evaluation meets."""
     seeds, evaluated = experiment.seeds, experiment.evaluation.seeds
-    if twice := next((seed for seed in seeds if seeds.count(seed) > 1), None):
+    twice = next((seed for seed in seeds if seeds.count(seed) > 1), None)
+    if twice is not None:  # it may be 0
         raise ParamError("seeds", f"got {twice} twice; allowed: distinct numbers")
     if shared := [seed for seed in seeds if experiment.train and seed in evaluated]:
         between = f"({evaluated[0]} to {evaluated[-1]})"

@@ -31,6 +31,8 @@ WRONG = {
     "nothing to run": ("name: x\n", "agents: got none, and nothing to train"),
     "an agent twice": ("name: x\nagents: [hermit, hermit]\n", "agents: 'hermit' can't name a folder"),
     "a seed twice": (GOOD + "seeds: [3, 3]\n", "seeds: got 3 twice"),
+    "seed 0 twice": (GOOD + "seeds: [0, 0]\n", "seeds: got 0 twice"),
+    "an empty key twice": (GOOD + "'': 0\n'': 1\n", "'' is given twice"),
     "a seed of the evaluation": (GOOD + MEETING, "seeds: got 10005; allowed: "),
     "exact where nothing is solved": ("name: x\nagents: [exact]\n", "agents[0]: exact has no solution"),
     "a file's name for a learner": (GOOD + f"train: {{config.yaml: {{{RECIPE}}}}}\n", "train.config.yaml: 'config"),

@@ -96,6 +96,13 @@ def test_a_study_is_run_at_a_tenth() -> None:
     assert experiment.train["ppo"]["n_envs"] == ENFORCED.experiment.train["ppo"]["n_envs"]
 
 
+@pytest.mark.parametrize("seed", ["0", "10005"])  # which every evaluation meets
+def test_seeds_that_no_run_could_have_are_no_scale(seed: str, tmp_path: Path) -> None:
+    where = ("--seeds", f"{seed},{seed}", "--jobs", 1, "--runs", tmp_path / "runs")
+    call("study", "run", "predictions", *where).refused(f"seeds: got {seed}", "allowed")
+    assert not (tmp_path / "runs").exists()
+
+
 class Kept(StudyData):
     """Tables in memory, by the name of their source."""
 

@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solvent import LabParams
-from solvent_experiments.config import ConfigError, Evaluation, Experiment, environment_params
+from solvent_experiments.config import (
+    ConfigError,
+    Evaluation,
+    Experiment,
+    check_seeds,
+    environment_params,
+)
 from solvent_experiments.folder import Columns, RunFolder, by_seed, pairs_of, read_parquet, select
 from solvent_experiments.statistics import (
     NOTHING,
@@ -74,14 +80,16 @@ class Arm:
         return self.experiment.lab
 
     def scaled(self, scale: Scale) -> Experiment:
-        """Return the experiment with the seeds, steps and episodes of a scale."""
+        """Return the experiment with the seeds, steps and episodes of a scale; see ``check_seeds``."""
         experiment = self.experiment
         steps = {} if scale.steps is None else {"n_timesteps": scale.steps}
         changes = {**(SMOKE if scale.smoke else {}), **steps}
         train = {name: {**(recipe or {}), **changes} for name, recipe in experiment.train.items()}
         seeds = list(scale.seeds or (experiment.seeds[:SMOKE_SEEDS] if scale.smoke else experiment.seeds))
         evaluation = _evaluation(SMOKE_EPISODES) if scale.smoke else experiment.evaluation
-        return experiment.model_copy(update={"train": train, "seeds": seeds, "evaluation": evaluation})
+        scaled = experiment.model_copy(update={"train": train, "seeds": seeds, "evaluation": evaluation})
+        check_seeds(scaled)
+        return scaled
 
 
 def learner(
