@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from solvent_experiments import run
-from solvent_experiments.config import ConfigError, Experiment, load_experiment
+from solvent_experiments.config import ConfigError, Evaluation, Experiment, load_experiment
 from solvent_experiments.folder import RunFolder, Unit
 from solvent_experiments.run import Pool, Times, do_unit, run_experiment
 from tests.commands import Launch, launching
@@ -40,6 +40,14 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs of this process have neither processes nor figures, for tests that look at neither."""
     monkeypatch.setattr(run, "Processes", lambda *_: Here())
     monkeypatch.setattr(run, "_draw", lambda *_: None)
+
+
+def tiny_training(steps: int, **more: Any) -> Experiment:
+    """The smoke config's learner for so many steps, in labs of four heartbeats."""
+    recipe = load_experiment(CONFIGS / "smoke.yaml").train["ppo"] or {}
+    few = Evaluation(episodes=4, trace_episodes=2)
+    train = {"ppo": {**recipe, "n_timesteps": steps}}
+    return Experiment(name="x", params={"budget": {"heartbeats": 4}}, train=train, evaluation=few, **more)
 
 
 def results(root: Path) -> dict[str, str]:

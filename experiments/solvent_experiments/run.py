@@ -1,6 +1,6 @@
 """A run: train every seed, evaluate every agent on the same episodes, join the tables, draw the figures.
 
-Finished units are skipped and interrupted ones start again; nothing is overwritten.
+Finished units are skipped and interrupted ones start again. What is finished is overwritten by a longer training alone.
 """
 
 from __future__ import annotations
@@ -165,26 +165,29 @@ def _execute(
     for _ in pool.messages():  # of an experiment before
         pass
     first, later = in_order(left, pool.jobs)
-    stages, failures = stages_of(experiment, left), []
+    early_figure = bool(first and later)
+    stages = stages_of(experiment, left)
+    failures: list[str] = []
     running = {pool.submit(experiment, unit): unit for unit in first + later}
     while running:
         ended, _ = wait(running, timeout=REPORT_EVERY, return_when="FIRST_COMPLETED")
         messages = list(pool.messages())
         for message in messages:
             _report(message, stages, progress)
-        failures += [_close(future, running.pop(future), stages, progress) for future in ended]
+        closed = [_close(future, running.pop(future), stages, progress) for future in ended]
+        failures += [failure for failure in closed if failure]
         if messages or ended:
             progress.update("whole run", *overall(stages.values(), pool.jobs))
         if stop.is_set():
             pool.stop()
             running = {future: unit for future, unit in running.items() if not future.cancel()}
-        elif first and later and not any(failures) and not set(first) & set(running.values()):
-            first = []
+        elif early_figure and not failures and not set(first) & set(running.values()):
+            early_figure = False
             _draw_first(experiment, folder, progress)
     if stop.is_set():
         raise Interrupted
-    if any(failures):
-        raise BrokenRunError("\n".join(filter(None, failures)))
+    if failures:
+        raise BrokenRunError("\n".join(failures))
 
 
 def _report(message: Message, stages: Mapping[tuple[str, str], Stage], progress: Progress) -> None:
@@ -292,7 +295,8 @@ def _train(
 ) -> bool:
     """Train a policy and write its training episodes; return False, with neither written, if stopped.
 
-    A policy that had fewer steps continues. Its new files replace the old ones at the end, the episodes first.
+    A policy that had fewer steps continues. Its new files replace the old ones at the end, the episodes first. A kill
+    among the last of them leaves no weights, so that the unit is trained again from its beginning.
     """
     from solvent_agents.learning.learned import train
     from solvent_agents.learning.recipe import Recipe
@@ -304,10 +308,9 @@ def _train(
         parts.append({"steps": np.full(len(flat["return"]), steps, np.int64), **flat})
 
     assert unit.seed is not None
-    before = unit.steps
-    folder = unit.folder / "longer" if before else unit.folder
-    for tracked in TRACKED:  # of a training that was interrupted
-        shutil.rmtree(folder / tracked, ignore_errors=True)
+    before, longer = unit.steps, unit.folder / "longer"
+    folder = longer if before else unit.folder
+    _clear(unit, longer)
     trained = train(
         Recipe.from_mapping(experiment.train[unit.agent] or {}), experiment.lab, seed=unit.seed,
         folder=folder, on_progress=on_progress, on_episodes=on_episodes,
@@ -320,13 +323,24 @@ def _train(
         parts.insert(0, select(earlier, earlier["steps"] <= before))
     write_parquet(unit.training, joined(parts))
     if before:
-        for file in (trained.with_suffix(".json"), trained):  # the weights last, as a training writes them
+        # Removed first and moved last: the old weights never stand beside the new description.
+        unit.model.unlink()
+        for file in (trained.with_suffix(".json"), trained):
             file.replace(unit.folder / file.name)
-        shutil.copytree(
-            folder, unit.folder, dirs_exist_ok=True
-        )  # what tracked it, beside that of its beginning
-        shutil.rmtree(folder)
+        # What tracked it, beside that of its beginning.
+        shutil.copytree(longer, unit.folder, dirs_exist_ok=True)
+        shutil.rmtree(longer)
     return True
+
+
+def _clear(unit: Unit, longer: Path) -> None:
+    """Remove what an interrupted training has left, so that none of it counts for the next one."""
+    shutil.rmtree(longer, ignore_errors=True)
+    if not unit.steps:
+        for file in (unit.model, unit.training):
+            file.unlink(missing_ok=True)
+        for tracked in TRACKED:
+            shutil.rmtree(unit.folder / tracked, ignore_errors=True)
 
 
 def _agent(experiment: Experiment, unit: Unit) -> tuple[Agent, Columns]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from solvent_experiments.config import ConfigError, Evaluation, Experiment, load
 from solvent_experiments.folder import NO_SEED, RunFolder, differences, read_parquet
 from solvent_experiments.run import BrokenRunError, Processes, in_order, run_experiment, trained_for
 from tests.commands import Launch, call, wait_until
-from tests.runs import CONFIGS, SMOKE, Here, Runs, lines_of, results
+from tests.runs import CONFIGS, SMOKE, Here, Runs, lines_of, results, tiny_training
 
 PATIENCE = 300
 
@@ -201,11 +202,7 @@ def run_until(experiment: Experiment, root: Path, last: int = 1_000_000) -> int:
 
 @pytest.mark.usefixtures("here")
 def test_a_run_killed_before_any_of_its_writes_resumes_to_an_undisturbed_one(tmp_path: Path) -> None:
-    changes = {"params": {"budget": {"heartbeats": 4}}, "agents": ["random"], "seeds": [0],
-               "evaluation": Evaluation(episodes=4, trace_episodes=2)}  # fmt: skip
-    recipe = load_experiment(CONFIGS / "smoke.yaml").train["ppo"] or {}
-    short = {"ppo": {**recipe, "n_timesteps": 512}}
-    experiment = Experiment(name="x", train=short, **changes)
+    experiment = tiny_training(512, agents=["random"])
     complete = tmp_path / "whole"
     for last in range(run_until(experiment, complete)):
         root = tmp_path / f"killed-{last}"
@@ -248,6 +245,38 @@ def test_a_larger_number_of_steps_goes_on_with_the_training(tmp_path: Path) -> N
     assert 2048 < after["steps"].max() <= 4096
     assert RunFolder(root).unit("hermit").episodes.stat().st_mtime_ns == hermit.st_mtime_ns
     assert len(list(unit.folder.glob("tensorboard/*"))) == 2
+    assert not (unit.folder / "longer").exists()
+
+
+@pytest.mark.usefixtures("here")
+def test_a_longer_training_killed_before_any_of_its_writes_has_no_old_policy(tmp_path: Path) -> None:
+    short, longer = (tiny_training(steps) for steps in (512, 1024))
+    run_until(short, tmp_path / "short")
+    shutil.copytree(tmp_path / "short", tmp_path / "whole")
+    old = RunFolder(tmp_path / "short").unit("ppo", 0).model.read_bytes()
+    for last in range(run_until(longer, tmp_path / "whole")):
+        root = tmp_path / f"killed-{last}"
+        shutil.copytree(tmp_path / "short", root)
+        run_until(longer, root, last)
+        unit = RunFolder(root).unit("ppo", 0)
+        assert unit.steps in (0, 512, 1024)
+        assert not unit.steps or (unit.model.read_bytes() == old) == (unit.steps == 512), (
+            f"after {last} writes"
+        )
+
+
+@pytest.mark.usefixtures("here")
+def test_a_training_without_its_weights_begins_again(tmp_path: Path) -> None:
+    root, training = tmp_path / "run", tiny_training(512)
+    run_until(training, root)
+    complete, unit = results(root), RunFolder(root).unit("ppo", 0)
+    for file in (unit.model, unit.episodes):
+        file.unlink()
+    (unit.folder / "longer").mkdir()
+    run_until(training, root, last=3)  # the config, the description and the weights
+    assert unit.steps == 0
+    run_until(training, root)
+    assert results(root) == complete
     assert not (unit.folder / "longer").exists()
 
 
