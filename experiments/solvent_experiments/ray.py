@@ -66,7 +66,7 @@ class RayPool(Pool):
 def _work(
     experiment: Experiment, agent: str, seed: int | None, files: Files, version: str
 ) -> tuple[Times | None, Files]:
-    """Execute a unit on some machine; return its wall times and the files that are new."""
+    """Execute a unit on some machine; return its wall times and the files that are new or changed."""
     if solvent.__version__ != version:
         raise RuntimeError(
             f"{socket.gethostname()} has Solvent {solvent.__version__}; allowed: {version}, as the run"
@@ -76,7 +76,9 @@ def _work(
         for name, content in files.items():
             write_atomically(unit.folder / name, content)
         times = do_unit(experiment, unit, lambda _: None, lambda: False)
-        return times, {name: content for name, content in files_of(unit).items() if name not in files}
+        return times, {
+            name: content for name, content in files_of(unit).items() if files.get(name) != content
+        }
 
 
 def files_of(unit: Unit) -> Files:
@@ -86,12 +88,15 @@ def files_of(unit: Unit) -> Files:
 
 
 def _pass_on(done: Any, unit: Unit, result: Future[Times | None]) -> None:
-    """Write what a task returned, ``episodes.parquet`` last, and tell the run."""
+    """Write what a task returned, a policy's weights after the rest and ``episodes.parquet`` last, and tell the run."""
     if result.cancelled():
         return
     try:
         times, files = done.result()
-        for name in sorted(files, key=lambda name: name == unit.episodes.name):
+        last = (unit.model.name, unit.episodes.name)
+        if unit.model.name in files:  # so that a kill leaves no old weights beside a new description
+            unit.model.unlink(missing_ok=True)
+        for name in sorted(files, key=lambda name: last.index(name) if name in last else -1):
             write_atomically(unit.folder / name, files[name])
     except Exception as error:
         result.set_exception(getattr(error, "cause", None) or error)  # Ray wraps the task's own error

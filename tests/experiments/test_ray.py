@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
-from solvent_experiments.config import load_experiment
-from solvent_experiments.run import run_experiment
+import solvent
+from solvent_experiments.config import Experiment, load_experiment
+from solvent_experiments.folder import Unit
+from solvent_experiments.run import Pool, Times, run_experiment
 from tests.commands import call
-from tests.runs import CONFIGS, results
+from tests.runs import CONFIGS, Here, results, tiny_training
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
 
@@ -60,6 +64,27 @@ def test_ray_leaves_the_same_results(tmp_path: Path) -> None:
     assert killed
     run_experiment(experiment, tmp_path / "here", quiet=True)
     assert results(tmp_path / "run") == results(tmp_path / "here")
+
+
+class Away(Pool):
+    """A pool that executes units as a worker of a cluster does, and brings their files here."""
+
+    def submit(self, experiment: Experiment, unit: Unit) -> Future[Times | None]:
+        from solvent_experiments.ray import _pass_on, _work, files_of
+
+        done: Future[Any] = Future()
+        done.set_result(_work(experiment, unit.agent, unit.seed, files_of(unit), solvent.__version__))
+        result: Future[Times | None] = Future()
+        _pass_on(done, unit, result)
+        return result
+
+
+@pytest.mark.usefixtures("here")
+def test_a_training_that_goes_on_elsewhere_brings_its_new_policy(tmp_path: Path) -> None:
+    for pool, root in ((Here(), tmp_path / "here"), (Away(), tmp_path / "away")):
+        for steps in (512, 1024):
+            run_experiment(tiny_training(steps), root, pool=pool, quiet=True)
+    assert results(tmp_path / "away") == results(tmp_path / "here")
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere", "127.0.0.1:x", "127.0.0.1:99999"])
