@@ -34,6 +34,11 @@ class Here(Pool):
         done.set_result(do_unit(experiment, unit, lambda _: None, lambda: False))
         return done
 
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(function(*arguments))
+        return done
+
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:

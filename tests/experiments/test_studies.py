@@ -12,15 +12,16 @@ import pytest
 from solvent import preset
 from solvent_agents import PLAYERS, episodes
 from solvent_agents.learning.recipe import Recipe
-from solvent_experiments.config import environment_params
+from solvent_experiments.config import ConfigError, environment_params
 from solvent_experiments.folder import RunFolder, joined, owned, read_parquet
 from solvent_experiments.statistics import Interval
-from solvent_experiments.studies import records
+from solvent_experiments.studies import records, results
 from solvent_experiments.studies.claims import within_strata
 from solvent_experiments.studies.results import SHIPPED, StudyResult, all_studies
 from solvent_experiments.studies.study import (
     CONFIRMED,
     ENFORCED,
+    FULL,
     NOT_SHOWN,
     REFUTED,
     Arm,
@@ -29,10 +30,12 @@ from solvent_experiments.studies.study import (
     Play,
     Scale,
     Source,
+    Study,
     StudyData,
     verdict_on,
 )
 from tests.commands import call
+from tests.runs import Here, tiny_training
 
 STUDIES = all_studies()
 Tables = Callable[[str, str], dict[str, np.ndarray]]
@@ -74,10 +77,15 @@ def test_arms_of_a_name_are_the_same_run_in_every_study() -> None:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_plays_of_a_study_have_names_of_their_own(name: str) -> None:
-    plays = [*STUDIES[name].rows.values(), *(one.of for one in STUDIES[name].compares)]
-    by_name = {play.name: play for play in plays if isinstance(play, Play)}
-    assert all(by_name[play.name] == play for play in plays if isinstance(play, Play))
+def test_sources_of_a_study_have_names_of_their_own(name: str) -> None:
+    study = STUDIES[name]
+    sources = [*study.rows.values(), *study.needs]
+    sources += [source for one in study.compares for source in (one.of, one.to) if source]
+    sources += [source.arm for source in sources if isinstance(source, Play) and source.arm]
+    by_name: dict[tuple[type, str], Any] = {}
+    for source in sources:
+        identity = source if isinstance(source, Play) else source.experiment  # arms of a run share its name
+        assert by_name.setdefault((type(source), source.name), identity) == identity
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -332,6 +340,27 @@ def test_a_study_reads_the_tables_that_its_records_make(name: str, study_tables:
     assert not findings or any(np.isfinite(finding.number.value) for finding in findings)
     assert set(study.columns) <= {column for source in study.rows.values() for column in data.columns(source)}
     assert study.series is None or study.series(data)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("further", [Scale(seeds=[0, 1]), Scale(steps=1024)], ids=["seeds", "steps"])
+def test_a_play_is_made_again_where_its_arm_was_trained_further(
+    further: Scale, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "Processes", lambda _: Here())
+    arm = Arm("arm", "arm", tiny_training(512), "ppo")
+    play = Play("play", {"budget": {"heartbeats": 4}}, arm=arm, episodes=2)
+    study, data = Study("x", rows={"x": play}), StudyData(tmp_path, tmp_path / "plays", "again")
+    times = []
+    for scale in (FULL, FULL, further):
+        results.run_arms(study, data, Here(), scale, quiet=True)
+        if scale is further:
+            with pytest.raises(ConfigError, match="run `again` first"):
+                data.columns(play)
+        results.run_study(study, data, 1, scale, quiet=True)
+        times.append(data.table(play).stat().st_mtime_ns)
+    assert times[0] == times[1] < times[2]
+    assert set(data.columns(play)["training_seed"]) == set(further.seeds or [0])
 
 
 @pytest.mark.slow

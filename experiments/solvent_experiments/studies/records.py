@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent import LabParams
+from solvent.files import write_json
 from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
 from solvent.lab.columns import episode_columns
@@ -238,7 +239,7 @@ RECORDS: Mapping[str, Record] = {
 
 
 def make_table(play: Play, data: StudyData, smoke: bool) -> None:
-    """Play and write the table, the job of a process."""
+    """Play and write the table, then what ``StudyData.has`` compares: the job of a process."""
     lab, record = play.lab, RECORDS[play.record]
     seeds = np.arange(play.first_seed, play.first_seed + (SMOKE_EPISODES if smoke else play.episodes))
     if play.arm is None:
@@ -253,6 +254,8 @@ def make_table(play: Play, data: StudyData, smoke: bool) -> None:
             for unit in units
         ]
     write_parquet(data.table(play), joined(parts))
+    if play.arm is not None:
+        write_json(data.table(play).with_suffix(".json"), data.policies(play.arm))
 
 
 def script(play: Play) -> Agent:

@@ -161,10 +161,10 @@ def data_of(name: str, runs: Path) -> StudyData:
 
 
 def run_study(study: Study, data: StudyData, jobs: int | None, scale: Scale = FULL, *, quiet: bool) -> None:
-    """Train the arms and make the missing plays, with processes of this machine."""
+    """Train the arms and make the plays that are missing or outdated, with processes of this machine."""
     with Processes(jobs) as pool:
         run_arms(study, data, pool, scale, quiet=quiet)
-        missing = [play for play in study.plays() if not data.table(play).exists()]
+        missing = [play for play in study.plays() if not data.has(play)]
         futures = [pool.call(make_table, play, data, scale.smoke) for play in missing]
         with Progress(new_console(), quiet=quiet) as progress:
             for done, future in enumerate(as_completed(futures), 1):

@@ -20,6 +20,7 @@ from solvent_experiments.config import (
     Experiment,
     check_seeds,
     environment_params,
+    read_json,
 )
 from solvent_experiments.folder import Columns, RunFolder, by_seed, pairs_of, read_parquet, select
 from solvent_experiments.statistics import (
@@ -52,6 +53,7 @@ DATA = {
 SMOKE = {"n_timesteps": 1280, "n_envs": 16, "n_steps": 8, "batch_size": 64}
 TRAINING_SEEDS = 5
 SMOKE_EPISODES, SMOKE_SEEDS = 24, 2
+PLAYED = "as `solvent study run` wrote it beside a table"
 
 
 @dataclass(frozen=True)
@@ -275,13 +277,31 @@ class StudyData:
         return RunFolder(self._arms / arm.name)
 
     def table(self, play: Play) -> Path:
-        """Return where the table of a play is."""
+        """Return where the table of a play is; that of an arm's policies has ``policies`` beside it."""
         return self._plays / f"{play.name}.parquet"
+
+    def policies(self, arm: Arm) -> dict[str, Any]:
+        """Return which policies an arm has now: the seeds of its learner, and the steps of each training."""
+        experiment = self.folder(arm).experiment()
+        steps = (experiment.train[arm.agent] or {})["n_timesteps"]
+        return {"seeds": sorted(experiment.seeds), "n_timesteps": steps}
+
+    def has(self, play: Play) -> bool:
+        """Whether a play's table is there and, if an arm's policies play, was made with those that it has now."""
+        table = self.table(play)
+        if play.arm is None or not table.exists():
+            return table.exists()
+        about = table.with_suffix(".json")
+        return about.exists() and read_json(about, PLAYED) == self.policies(play.arm)
 
     def columns(self, source: Source) -> Columns:
         """Return the rows of a source: an agent's evaluation episodes in its run, or the table of a play."""
         if isinstance(source, Play):
-            return self._columns(self.table(source))
+            table = self.table(source)
+            if table.exists() and not self.has(source):
+                problem = f"made before its arm was trained further; run `{self._rerun}` first"
+                raise ConfigError(problem, file=table)
+            return self._columns(table)
         columns = self._columns(self.folder(source).episodes)
         return select(columns, columns["agent"] == source.agent)
 
