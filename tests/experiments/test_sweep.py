@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from solvent_experiments.config import read_yaml
+from solvent_experiments.config import NAME, read_yaml
 from solvent_experiments.studies.results import Number, StudyResult
 from solvent_experiments.studies.study import Study
-from solvent_experiments.studies.sweep import draw, load_sweep
+from solvent_experiments.studies.sweep import draw, folder_name, load_sweep
 from solvent_experiments.summary import read_rows
 from tests.commands import call
 
@@ -42,6 +42,37 @@ def test_each_agent_of_a_run_is_a_row(tmp_path: Path) -> None:
     assert list(study.rows) == [
         f"debt.threshold={value}: {agent}" for value in ("1.0", "2") for agent in agents
     ]
+
+
+DOSES = ("1.0e-08, 3.162277660168379e-08, 1.0e-07, 3.162277660168379e-07, 1.0e-06, 3.1622776601683796e-06, 1.0e-05, "
+         "3.0e-05")  # fmt: skip
+
+
+def test_labs_whose_long_names_end_differently_have_runs_of_their_own(tmp_path: Path) -> None:
+    study = sweep_of(f"{{plates.dose_response.doses: [[{DOSES}, 1.0e-04], [{DOSES}, 2.0e-04]]}}", tmp_path)
+    first, second = study.arms()
+    assert (first.lab.plates.dose_response.doses[-1], second.lab.plates.dose_response.doses[-1]) == (
+        1e-4,
+        2e-4,
+    )
+    assert first.experiment.name != second.experiment.name
+    assert all(NAME.fullmatch(arm.name) for arm in study.arms())
+
+
+def test_no_folder_ends_in_a_dot() -> None:
+    assert folder_name("assay.compounds=A.") == "assay.compounds-A-"
+
+
+def test_a_sweep_without_a_name_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text("agents: [hermit]\nsweep: {debt.threshold: [1.0]}\n")
+    call("run", tmp_path / "s.yaml").refused("name: missing")
+
+
+def test_a_sweep_over_params_that_are_a_list_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(
+        "name: s\nagents: [hermit]\nparams: [1]\nsweep: {debt.threshold: [1.0]}\n"
+    )
+    call("run", tmp_path / "s.yaml").refused("params: got [1]; allowed: parameters by group")
 
 
 def test_a_sweep_expects_nothing(tmp_path: Path) -> None:
@@ -81,6 +112,7 @@ def test_sweep_leaves_runs_a_table_and_a_figure(tmp_path: Path) -> None:
         ("3", "sweep: got 3; allowed: parameters with lists of values"),
         ("{debt.treshold: [1.0]}", "params.debt.treshold: unknown"),
         ("{budget.heartbeats: [3]}", "sweep: budget.heartbeats is among the params too"),
+        ("{assay.compounds: [[a b, c], [a-b, c]]}", "have the folder assay.compounds--a-b--c-; allowed"),
         (f"{{debt.threshold: {[1.0] * 101}}}", "sweep: 101 runs; allowed: 1 to 100"),
     ],
 )

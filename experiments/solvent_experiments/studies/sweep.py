@@ -7,6 +7,7 @@ Every run has its own folder below the sweep's, so every command that reads a ru
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import re
 import shlex
@@ -28,6 +29,8 @@ from solvent_experiments.studies.results import StudyResult, result_of, run_arms
 from solvent_experiments.studies.study import Arm, Study, StudyData
 
 MOST_RUNS = 100
+LONGEST, HASHED = 100, 8
+"""Characters of a name, and of its hash in it."""
 PANELS = {
     "return": "return (bits): mean and 95 % interval",
     "debt_added": "overclaimed (bits), mean per episode",
@@ -47,15 +50,17 @@ def load_sweep(given: Mapping[str, Any], path: Path) -> Study:
         ConfigError: as of ``load_experiment``; or a key or a list of values is not usable.
     """
     fixed = {key: value for key, value in given.items() if key != "sweep"}
-    experiments = {}
-    for chosen in _combinations(given["sweep"], path):
-        lab = ", ".join(f"{key}={_text(value)}" for key, value in chosen.items())
-        name = f"{fixed.get('name')}-{folder_name(lab)}"[:100]
-        changed = {**fixed, "name": name, "params": _changed(fixed.get("params") or {}, chosen, path)}
+    name, experiments = fixed.get("name"), {}
+    combinations = {_lab_name(chosen): chosen for chosen in _combinations(given["sweep"], path)}
+    _check_folders(list(combinations), path)
+    for lab, chosen in combinations.items():
+        changed = {**fixed, "params": _changed(fixed.get("params"), chosen, path)}
+        if isinstance(name, str):  # any other is refused as the config's
+            changed["name"] = _shortened(f"{name}-{folder_name(lab)}")
         experiments[lab] = experiment_of(changed, path)
     agents = [*experiments[lab].train, *experiments[lab].language, *experiments[lab].agent_names]
     arms = [_arm(lab, one, agent) for lab, one in experiments.items() for agent in agents]
-    title = f"{experiments[lab].env}, sweep {fixed.get('name')}"
+    title = f"{experiments[lab].env}, sweep {name}"
     return Study(title, rows={arm.label: arm for arm in arms}, columns=COLUMNS, draw=draw)
 
 
@@ -71,15 +76,32 @@ def _combinations(sweep: Any, path: Path) -> list[dict[str, Any]]:
     return combinations
 
 
+def _lab_name(chosen: Mapping[str, Any]) -> str:
+    """Return the values of a run by parameter as a text."""
+    return ", ".join(f"{key}={_text(value)}" for key, value in chosen.items())
+
+
 def _text(value: Any) -> str:
     return yaml.safe_dump(value, default_flow_style=True, width=10**6).partition("\n")[0]
 
 
+def _check_folders(labs: Sequence[str], path: Path) -> None:
+    """Raise ConfigError for two labs whose runs would have one folder."""
+    taken: dict[str, str] = {}
+    for lab in labs:
+        name = folder_name(lab).casefold()  # some file systems ignore case
+        if name in taken:
+            problem = f"{taken[name]!r:.60} and {lab!r:.60} have the folder {name}; allowed: values of distinct names"
+            raise ConfigError(problem, file=path, key="sweep")
+        taken[name] = lab
+
+
 def _changed(params: Any, chosen: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Return nested parameters with values at dotted keys."""
-    changed = {
-        group: dict(of) if isinstance(of, dict) else of for group, of in params.items() if of is not None
-    }
+    if not isinstance(params, dict | None):
+        raise ConfigError(f"got {params!r:.60}; allowed: parameters by group", file=path, key="params")
+    given = {group: of for group, of in (params or {}).items() if of is not None}
+    changed = {group: dict(of) if isinstance(of, dict) else of for group, of in given.items()}
     for key, value in chosen.items():
         try:
             put_at(changed, str(key), value)
@@ -95,7 +117,16 @@ def _arm(lab: str, experiment: Experiment, agent: str) -> Arm:
 
 def folder_name(lab: str) -> str:
     """Return the name of a run's folder: its lab, with a dash for every character that ``NAME`` does not allow."""
-    return re.sub(r"[^A-Za-z0-9._-]", "-", lab)[:100]
+    # A dot at the end has no place in a name on Windows.
+    return _shortened(re.sub(r"[^A-Za-z0-9._-]|\.$", "-", lab))
+
+
+def _shortened(name: str) -> str:
+    """Return a name of at most ``LONGEST`` characters: a longer one ends in a hash of itself."""
+    if len(name) <= LONGEST:
+        return name
+    hashed = hashlib.sha256(name.encode()).hexdigest()[:HASHED]
+    return f"{name[: LONGEST - HASHED - 1]}-{hashed}"
 
 
 def run_sweep(study: Study, root: Path, pool: Pool, *, quiet: bool) -> None:
