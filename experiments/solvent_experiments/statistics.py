@@ -101,10 +101,13 @@ def difference(first: Sample, second: Sample, *, paired: bool = False) -> Interv
 
 
 def ratio(first: Sample, second: Sample) -> Interval:
-    """Return the mean of ``first`` over that of ``second``, paired as in ``difference``."""
+    """Return the mean of ``first`` over that of ``second``, paired as in ``difference``.
+
+    A share of what is not above 0 says nothing: it is ``NOTHING``, and resamples in which it comes up are left out.
+    """
     a, draws_a = _share_draws(first, _ones(first), together=True)
     b, draws_b = _share_draws(second, _ones(second), stream=1, together=True)
-    return _interval(a / b, draws_a / draws_b, first, second)
+    return _interval(float(_share(a, b)), _share(draws_a, draws_b), first, second)
 
 
 def share_above(first: Sample, second: Sample) -> float:
@@ -115,16 +118,14 @@ def share_above(first: Sample, second: Sample) -> float:
     return float(np.mean([[one > other for other in second.groups] for one in first.groups]))
 
 
-def share_difference(
-    first: tuple[Sample, Sample], second: tuple[Sample, Sample], *, paired: bool = False
-) -> Interval:
-    """Return the share of ``second`` minus that of ``first``, each ``(parts, totals)``; NaN if a total is 0.
+def share_difference(first: tuple[Sample, Sample], second: tuple[Sample, Sample]) -> Interval:
+    """Return the share of ``second`` minus that of ``first``, each ``(parts, totals)``; NaN if a total is 0."""
+    (a, draws_a), (b, draws_b) = _share_draws(*first), _share_draws(*second, stream=1)
+    return _interval(b - a, draws_b - draws_a, first[0], second[0])
 
-    With ``paired``, both are of the same training seeds, which are resampled together.
-    """
-    if not paired:
-        (a, draws_a), (b, draws_b) = _share_draws(*first), _share_draws(*second, stream=1)
-        return _interval(b - a, draws_b - draws_a, first[0], second[0])
+
+def paired_share_difference(first: tuple[Sample, Sample], second: tuple[Sample, Sample]) -> Interval:
+    """Return what ``share_difference`` does of the same training seeds, which are resampled together."""
     # A seed's group holds the rows of both; each share counts its own.
     pairs = list(zip(first[0].groups, second[0].groups, strict=True))
     of_first = np.concatenate([np.repeat([True, False], [len(a), len(b)]) for a, b in pairs])
@@ -141,7 +142,7 @@ def share_difference(
     return _interval(float(apart(np.ones(len(part)))), np.concatenate(draws), first[0])
 
 
-def interquartile_mean(sample: Sample, repetitions: int = REPETITIONS) -> Interval:
+def interquartile_mean(sample: Sample) -> Interval:
     """Return the mean of the middle half of the runs' means; its interval resamples runs.
 
     It is ``NOTHING`` for a script, and for fewer than ``ENOUGH_RUNS`` training seeds.
@@ -151,7 +152,7 @@ def interquartile_mean(sample: Sample, repetitions: int = REPETITIONS) -> Interv
     from scipy.stats import trim_mean  # here, as it takes a second to import
 
     means = np.array([np.mean(group) for group in sample.groups])
-    drawn = np.random.default_rng(0).choice(means, (repetitions, len(means)))
+    drawn = np.random.default_rng(0).choice(means, (REPETITIONS, len(means)))
     return _interval(float(trim_mean(means, 0.25)), trim_mean(drawn, 0.25, axis=1), sample)
 
 
@@ -159,9 +160,12 @@ def interquartile_mean(sample: Sample, repetitions: int = REPETITIONS) -> Interv
 
 
 def _interval(value: float, draws: Floats, *samples: Sample) -> Interval:
-    """Return ``value`` with the interval of the draws that are not NaN; NaN ends if a sample has none."""
+    """Return ``value`` with the interval of the draws that are not NaN; NaN ends if a sample has none.
+
+    It is ``NOTHING`` where there is no value, or no draw.
+    """
     draws = draws[~np.isnan(draws)]
-    if not len(draws):
+    if np.isnan(value) or not len(draws):
         return NOTHING
     if any(sample.one_seed for sample in samples):
         return Interval(value, np.nan, np.nan)

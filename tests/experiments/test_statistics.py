@@ -12,6 +12,7 @@ from solvent_experiments.statistics import (
     difference,
     interquartile_mean,
     mean_interval,
+    paired_share_difference,
     ratio,
     share_above,
     share_difference,
@@ -111,6 +112,17 @@ def test_a_ratio_is_of_means() -> None:
     assert ratio(script(1.0, 5.0), script(2.0, 2.0)).value == 1.5
 
 
+def test_a_ratio_to_what_is_not_above_0_is_nothing() -> None:
+    for second in (script(1.0, -1.0), script(-1.0, -2.0), script(0.0, 0.0)):
+        assert np.isnan(ratio(script(1.0, 2.0), second)).all()
+
+
+def test_a_ratio_leaves_resamples_out_that_are_not_above_0() -> None:
+    number = ratio(script(1.0, 1.0, 1.0, 1.0), script(3.0, -1.0, 0.5, -1.0))
+    assert number.value == pytest.approx(4 / 1.5)
+    assert 0.0 < number.low < number.value < number.high < np.inf
+
+
 def test_a_share_is_the_sum_of_parts_over_wholes() -> None:
     number = share_interval(learner([1, 0, 2], [1, 1]), learner([2, 2, 4], [1, 1]))
     assert number.value == 0.5
@@ -130,8 +142,8 @@ def test_paired_shares_of_equal_seeds_differ_by_less_than_unpaired_ones() -> Non
         for part, complete in zip(parts, wholes, strict=True)
     ]
     first, second = ((Sample(each, True), Sample(wholes, True)) for each in (parts, more))
-    assert share_difference(first, first, paired=True).value == 0.0
-    paired, apart = (share_difference(first, second, paired=paired) for paired in (True, False))
+    assert paired_share_difference(first, first).value == 0.0
+    paired, apart = paired_share_difference(first, second), share_difference(first, second)
     assert paired.value == pytest.approx(apart.value)
     assert paired.high - paired.low < 0.5 * (apart.high - apart.low)
 

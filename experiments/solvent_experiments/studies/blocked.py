@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from solvent_experiments.folder import Columns, by_seed, select
-from solvent_experiments.statistics import Sample, share_difference
+from solvent_experiments.statistics import Sample, paired_share_difference
 from solvent_experiments.studies.study import (
     DOCUMENT,
     ENFORCED,
@@ -61,7 +61,7 @@ def growth(data: StudyData) -> Sequence[Finding]:
         training = data.training(arm)
         share = training["steps"] / max(1, int(training["steps"].max(initial=0)))
         first, last = (_calibrated(select(training, part)) for part in (share <= 0.1, share > 0.9))
-        grown = share_difference(first, last, paired=True)
+        grown = paired_share_difference(first, last)
         findings.append(Finding(f"{label}: growth of P(calibrate | blocked)", grown, "share of choices", 1))
     return findings
 
