@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from solvent import ENVIRONMENTS
+from solvent.lab.settings import nearest
 from solvent_experiments.config import ConfigError, read_json
 from solvent_experiments.console import complain
 from solvent_experiments.folder import RunFolder
@@ -64,7 +65,7 @@ def read_entries(paths: Sequence[Path]) -> Entries:
     for error in left_out:
         complain(f"left out: {error}")
     order = list(ENVIRONMENTS)
-    return dict(sorted(entries.items(), key=lambda item: order.index(item[1]["level"].partition(" ")[0])))
+    return dict(sorted(entries.items(), key=lambda item: order.index(_level_name(item[1]))))
 
 
 def _from_json(path: Path) -> Entries:
@@ -74,9 +75,18 @@ def _from_json(path: Path) -> Entries:
         leaderboard_markdown(entries)
         for entry in entries.values():
             entry.setdefault("version", content["versions"]["solvent"])
+        levels = [_level_name(entry) for entry in entries.values()]
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ConfigError(f"something else; allowed: a run's folder, or {JSON}", file=path) from None
+    for level in levels:
+        if level not in ENVIRONMENTS:
+            raise ConfigError(f"unknown level {level!r:.60}{nearest(level, ENVIRONMENTS)}", file=path)
     return entries
+
+
+def _level_name(entry: Mapping[str, Any]) -> str:
+    """Return a run's level without its mark."""
+    return str(entry["level"].partition(" ")[0])
 
 
 def leaderboard_json(entries: Entries) -> str:
@@ -130,11 +140,16 @@ def leaderboard_tables(entries: Entries) -> dict[str, Table]:
             for name, entry in runs.items()
             for agent, numbers in entry["agents"].items()
         ]
-        placed.sort(key=lambda row: -row[1]["score"]["value"])
+        placed.sort(key=lambda row: _place(row[1]["score"]["value"]))
         commands = ", ".join(f"`{entry['command']}` ({entry['finished'][:10]})" for entry in runs.values())
         rows = tuple((agent, *_cells(numbers)) for agent, numbers in placed)
         tables[level] = Table(HEADINGS, rows, title=level, caption=commands)
     return tables
+
+
+def _place(score: float | None) -> tuple[bool, float]:
+    """Return what scores are sorted by: the best first, and no score last."""
+    return score is None, -(score or 0.0)
 
 
 def _cells(numbers: Mapping[str, Any]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from solvent import preset
 from solvent_experiments.config import Experiment
 from solvent_experiments.folder import Columns, RunFolder, select
 from solvent_experiments.leaderboard import leaderboard_tables, read_entries
-from solvent_experiments.statistics import Interval
+from solvent_experiments.statistics import NOTHING, Interval
 from solvent_experiments.summary import Row, read_rows, result_tables, summary, write_rows
 from solvent_experiments.table import Table, interval_cells
 from tests.commands import call
@@ -207,6 +207,24 @@ def test_a_leaderboard_does_not_merge_versions(hand_run: RunFolder) -> None:
     (kept,) = {entry["version"] for entry in read_entries([KEPT]).values()}
     result = call("leaderboard", KEPT, hand_run.root)
     result.refused(f"measured with Solvent 0.1.9, those before it with {kept}; allowed: one version")
+
+
+@pytest.mark.parametrize("level", ["Solvent/Dept-v0", 3])
+def test_a_leaderboards_json_has_known_levels(level: str | int, tmp_path: Path) -> None:
+    content = json.loads(KEPT.read_text())
+    next(iter(content["runs"].values()))["level"] = level
+    (tmp_path / "x.json").write_text(json.dumps(content))
+    call("leaderboard", tmp_path / "x.json").refused(
+        "x.json: ", "Solvent/Debt-v0" if level != 3 else "allowed"
+    )
+
+
+def test_an_agent_without_a_score_comes_last(hand_run: RunFolder) -> None:
+    entries = read_entries([hand_run.root])
+    (entry,) = entries.values()
+    entry["agents"]["ppo"]["score"] = NOTHING.to_json()
+    (table,) = leaderboard_tables(entries).values()
+    assert [row[0] for row in table.rows] == ["honest", "liar", "ppo"]
 
 
 def test_an_unknown_level_of_a_leaderboard_is_refused(hand_run: RunFolder) -> None:
