@@ -36,6 +36,7 @@ from solvent_agents.scripts.honest import Constants, Honest, constants_for
 from solvent_agents.scripts.searched import Offences, Searched, Strategy
 from solvent_experiments.figures.price import price_figure
 from solvent_experiments.figures.style import save, styled
+from solvent_experiments.folder import differences
 from solvent_experiments.results import write_result
 from solvent_experiments.statistics import Sample, mean_interval, ratio
 
@@ -184,6 +185,15 @@ def changed(params: LabParams, assignments: Sequence[str]) -> LabParams:
     return LabParams.from_mapping(changes, base=params)
 
 
+def rules_of(params: LabParams, level: LabParams) -> dict[str, Any]:
+    """Return the rules that a search is known by: those of debt and careers, and what else differs from the level."""
+    own: dict[str, Any] = json.loads(json.dumps(params.debt.to_mapping() | params.career.to_mapping()))
+    other = {key: value for key, _, value in differences(level.to_mapping(), params.to_mapping())}
+    return own | {
+        key: value for key, value in other.items() if key.partition(".")[0] not in ("debt", "career")
+    }
+
+
 def kept(path: Path) -> dict[str, Any]:
     """Return the levels that a file of results has; none if there is no file."""
     if not path.exists():
@@ -208,6 +218,8 @@ def main() -> None:
     parser.add_argument("--replay", action="store_true", help="play the published strategies, search nothing")
     parser.add_argument("--out", type=Path, default=OUT, help="JSON file; the figure is written beside it")
     options = parser.parse_args()
+    if options.set and not options.replay and options.out.resolve() == OUT:
+        parser.error("--set: needs --out, as the default has the published curves")
     levels, before = (kept(path) for path in (options.out, BEFORE))
     if options.replay:
         for level in options.level:
@@ -217,7 +229,7 @@ def main() -> None:
     command += ["--set", *options.set, "--out", options.out.name] if options.set else []
     for level in options.level:
         params = changed(level_params(level), options.set)
-        rules = json.loads(json.dumps(params.debt.to_mapping() | params.career.to_mapping()))
+        rules = rules_of(params, level_params(level))
         if levels.get(level, {}).get("rules") == rules:
             continue
         print(f"{level}: {len(options.bounds)} searches of {options.generations} generations", flush=True)

@@ -9,7 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.price import BEFORE, OUT, TOO_LITTLE, played, read, strategy_of, worth, written
+from benchmarks import price
+from benchmarks.price import (
+    BEFORE,
+    OUT,
+    TOO_LITTLE,
+    changed,
+    kept,
+    played,
+    read,
+    rules_of,
+    strategy_of,
+    worth,
+    written,
+)
+from benchmarks.search import level_params
 from solvent import preset
 from solvent.lab.columns import episode_columns
 from solvent.lab.verbs import Verb
@@ -113,3 +127,21 @@ def test_the_published_price_is_what_the_page_says(level: str) -> None:
     assert shares[3.0] <= 0.8
     assert shares[6.0] <= 0.5
     assert now["honest"]["return"]["value"] >= before["honest"]["return"]["value"]
+
+
+def test_a_published_search_is_known_by_its_rules_and_no_other_ones() -> None:
+    level = level_params("Debt")
+    published = kept(OUT)["Debt"]["rules"]
+    assert rules_of(level, level) == published
+    for assignment in ("budget.wells=400", "debt.interest=0.3"):
+        assert rules_of(changed(level, [assignment]), level) != published
+
+
+def test_searches_under_other_rules_leave_the_published_curves(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["price", "--level", "Debt", "--set", "debt.interest=0.3"])
+    monkeypatch.setattr(price, "curve", pytest.fail)
+    with pytest.raises(SystemExit):
+        price.main()
+    assert "--set: needs --out" in capsys.readouterr().err
