@@ -195,13 +195,14 @@ def evaluate(
             return self.model.predict(observations, deterministic=True)[0]
     ```
     """
-    from solvent_experiments.config import param_changes
+    from solvent_experiments.config import environment_params, param_changes
     from solvent_experiments.evaluate import evaluate_agents, rules_for
 
     rules = rules_for(agents, env, param_changes(params or []))
     evaluate_agents(agents, rules, episodes, seed, new_console())
-    watched = shlex.join(["--env", rules.env or "Solvent/Debt-v0", "--agent", agents[0], "--seed", str(seed)])
-    suggest(f"`solvent play {watched}` shows the first of these episodes.")
+    if rules.env and rules.params == environment_params(rules.env):  # `play` knows no other rules
+        watched = shlex.join(["--env", rules.env, "--agent", agents[0], "--seed", str(seed)])
+        suggest(f"`solvent play {watched}` shows the first of these episodes.")
 
 
 @app.command()

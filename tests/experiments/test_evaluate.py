@@ -73,6 +73,18 @@ def test_fewer_episodes_than_the_leaderboards_are_said() -> None:
     )
 
 
+def test_an_episode_to_watch_is_suggested_under_the_rules_of_a_level_alone(
+    smoke_run: RunFolder, tmp_path: Path
+) -> None:
+    policy = trained_with(smoke_run, {"debt": {"threshold": 1.0}}, tmp_path / "a")
+    usual, changed, trained = (
+        call("evaluate", *agents, "--episodes", 2).succeeded()
+        for agents in (["hermit"], ["hermit", "--params=debt.threshold=1.0"], [policy])
+    )
+    assert "solvent play --env Solvent/Debt-v0 --agent hermit" in usual
+    assert "solvent play" not in changed + trained
+
+
 def test_a_policy_is_one_seed() -> None:
     call("evaluate", "ppo:Solvent/Tiny-v0", "--episodes", 5).succeeded("one seed")
 
