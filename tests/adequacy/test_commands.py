@@ -124,6 +124,20 @@ def test_an_incident_refines_the_correction_for_drift():
     adequacy(*incident, "--id", "none").refused("--id")
 
 
+def test_nobody_neither_labels_nor_reports():
+    adequacy("score", "r.jsonl").succeeded()
+    before = scores()
+    ranks = ("--severity", 5, "--occurrence", 4, "--detectability", 7, "--description", "It does.")
+    for command in (("label", "--epad", 3), ("incident", "r.jsonl", *ranks)):
+        adequacy(*command, "--id", "s:1", "--by", " ").refused("--by: got ' '; allowed")
+    assert scores() == before
+
+
+def test_an_incident_without_a_description_is_one_line():
+    ranks = ("--severity", 5, "--occurrence", 4, "--detectability", 7, "--by", "J. Doe")
+    adequacy("incident", "r.jsonl", "--id", "s:1", *ranks, "--description", "").refused("description: got ''")
+
+
 def test_an_accepted_pattern_becomes_a_trigger():
     failures = [RESPONSES[1] | {"id": f"s:{i}", "response": f"Retry number {i} is off."} for i in range(30)]
     others = [RESPONSES[1] | {"id": f"t:{i}", "tool_calls": [READ, FAILED]} for i in range(60)]

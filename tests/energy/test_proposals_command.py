@@ -41,6 +41,11 @@ def test_the_sources_proposal_becomes_a_price(solvent, proposal, tmp_path):
     assert [row["cost"] for row in json.loads(solvent("prices", "reach_out_user", "--json"))] == [5.0, 4.5]
 
 
+def test_prices_of_an_unknown_target_are_refused_with_the_nearest_name(solvent):
+    solvent("register")
+    assert "got 'scren'; did you mean 'screen'?" in solvent("prices", "scren", refused=True)
+
+
 def test_a_proposal_is_filed_once(solvent, proposal):
     solvent("register", "reach_out_user", "--cost", "5", "--category", "send_private")
     solvent("file", proposal)

@@ -46,7 +46,6 @@ CORRECTIONS, DRIFTS, GIVEN, INCIDENTS = (
 )
 TAIL = 2**20
 """Bytes that the hook reads of a log, from its end."""
-CLIENTS = ("claude-code", "codex", "gemini", "cursor", "copilot")
 
 app = typer.Typer(
     no_args_is_help=True, help="Compare the confidence of responses with the evidence gathered for them."
@@ -101,7 +100,8 @@ def hook(
     scores: Scores = SCORES,
     limits: Adopted = None,
     install: Annotated[
-        str, typer.Option(metavar="CLIENT", help=f"Print the settings entry for {', '.join(CLIENTS)}.")
+        str,
+        typer.Option(metavar="CLIENT", help="Print a client's settings entry; any other name lists them."),
     ] = "",
 ) -> None:
     """Judge the answer in a client's hook payload on standard input; log its score; print the client's decision.
@@ -197,6 +197,7 @@ def label(
     """
     from solvent.adequacy.records import labelled
 
+    _require_person(by)
     record = _named(name, _read_scores(scores), scores)
     append_records(scores, [labelled(record, epad=epad, sya=sya, by=by, reason=reason)])
     say(f"written: {scores}")
@@ -327,13 +328,19 @@ def incident(
     Example: `solvent adequacy incident session.jsonl --id r1 --severity 9 --occurrence 4 --detectability 7
     --description "The client does retry" --by "J. Doe"`
     """
+    from pydantic import ValidationError
+
     from solvent.adequacy.records import Incident, refined, rows_of
 
+    _require_person(by)
     turn = _named(name, _turns(file), file)
     texts = {"description": description, "query": turn.query, "response": turn.response, "reported_by": by}
     ranks = {"severity": severity, "occurrence": occurrence, "detectability": detectability}
     facts = {"id": name, "tool_calls": rows_of(turn.calls), "contradicted": contradicted}
-    failure = Incident.model_validate({**facts, **ranks, **texts})
+    try:
+        failure = Incident.model_validate({**facts, **ranks, **texts})
+    except ValidationError as error:
+        raise ConfigError(first_problem(error)) from None
     learned = refined(failure, _learned(scores), correction)
     append_records(scores.with_name(INCIDENTS), [failure])
     append_records(scores.with_name(CORRECTIONS), [learned])
@@ -469,7 +476,7 @@ def _last_records(path: Path, kind: type[R]) -> list[R]:
 
 
 def _show_settings(client: str) -> None:
-    from solvent.adequacy.hook import settings_for
+    from solvent.adequacy.hook import CLIENTS, settings_for
 
     if client not in CLIENTS:
         raise ConfigError(f"--install: got {client!r:.40}; allowed: {', '.join(CLIENTS)}")
@@ -506,6 +513,11 @@ def _named(name: str, among: Iterable[Any], file: Path) -> Any:
     if item is None:
         raise ConfigError(f"--id: got {name!r:.60}; allowed: an id in {file}")
     return item
+
+
+def _require_person(by: str) -> None:
+    if not by.strip():
+        raise ConfigError(f"--by: got {by!r:.60}; allowed: the name of a person")
 
 
 def _row(turn: Turn, adequacy: Adequacy | None) -> dict[str, Any]:

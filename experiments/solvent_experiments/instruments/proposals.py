@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from solvent.lab.settings import nearest
+from solvent_experiments.config import ConfigError
 from solvent_experiments.console import say, suggest
+from solvent_experiments.desk.command import COSTS
 from solvent_experiments.table import Table, show_table
 
 if TYPE_CHECKING:
@@ -40,7 +43,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")
 File = Annotated[Path, typer.Argument(metavar="FILE", help="JSON or JSON lines.")]
 Status = Literal["pending", "approved", "rejected", "withdrawn"]
 
-DEFAULT_STORE = "solvent_costs.db"
 PRICES = "`solvent proposals prices` shows the price list."
 WAITING = "`solvent desk` shows what is pending and records decisions."
 
@@ -49,7 +51,7 @@ WAITING = "`solvent desk` shows what is pending and records decisions."
 def list_(
     status: Annotated[Status | None, typer.Option(help="Only proposals in this state.")] = None,
     as_json: AsJson = False,
-    store: Store = DEFAULT_STORE,
+    store: Store = COSTS,
 ) -> None:
     """List proposals, oldest first.
 
@@ -78,7 +80,7 @@ def list_(
 
 
 @app.command("file")
-def file_(file: File, store: Store = DEFAULT_STORE) -> None:
+def file_(file: File, store: Store = COSTS) -> None:
     """File proposals: an agent's as JSON, or an environment's `energy_cost_proposals.jsonl`.
 
     Proposals that a lab's simulated reviewer has decided are left out, and so are those filed before.
@@ -107,7 +109,7 @@ def file_(file: File, store: Store = DEFAULT_STORE) -> None:
 
 
 @app.command()
-def log(file: File, store: Store = DEFAULT_STORE) -> None:
+def log(file: File, store: Store = COSTS) -> None:
     """Add deferrals to the store: an agent's, or an environment's `cost_discomfort_log.jsonl`.
 
     Example: `solvent proposals log cost_discomfort_log.jsonl`
@@ -129,7 +131,7 @@ def register(
     ] = None,
     cost: Annotated[float, typer.Option(help="Its base cost.")] = 1.0,
     category: Annotated[str, typer.Option(help="`action`, or a category that has a floor.")] = "action",
-    store: Store = DEFAULT_STORE,
+    store: Store = COSTS,
 ) -> None:
     """Create a store, and enter base costs: the lab's verbs, or one action of your own. An existing price stays.
 
@@ -151,7 +153,7 @@ def prices(
         str | None, typer.Argument(help="A verb or a tool, whose prices so far are shown.")
     ] = None,
     as_json: AsJson = False,
-    store: Store = DEFAULT_STORE,
+    store: Store = COSTS,
 ) -> None:
     """Show the price list, or how the price of one target came about.
 
@@ -160,7 +162,11 @@ def prices(
     from solvent.energy.store import CostStore
 
     with CostStore(store, create=False) as opened:
-        rows = opened.prices() if name is None else opened.history(name)
+        listed = opened.prices()
+        rows = listed if name is None else opened.history(name)
+    if name is not None and not rows:
+        known = {row.target_name for row in listed}
+        raise ConfigError(f"NAME: got {name!r:.60}{nearest(name, known)}")
     cells = [
         (
             row.target_name, f"{row.cost:g}", f"{row.floor:g}", "" if row.ceiling is None else f"{row.ceiling:g}",
@@ -174,7 +180,7 @@ def prices(
 
 def _option(store: str) -> str:
     """Return the option that names a store; empty for the default, and for that of the environment variable."""
-    if store in (DEFAULT_STORE, os.environ.get("SOLVENT_STORE")):
+    if store in (COSTS, os.environ.get("SOLVENT_STORE")):
         return ""
     return "--store URL" if "://" in store else f"--store {shlex.quote(store)}"  # a URL may hold a password
 
