@@ -1,4 +1,4 @@
-"""Options that commands share."""
+"""Options that commands share, and a default."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Env", "Jobs", "Quiet", "Seeds"]
+__all__ = ["COSTS", "Env", "Jobs", "Quiet", "Seeds"]
+
+COSTS = "solvent_costs.db"
+"""Default of ``--store``."""
 
 Env = Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]

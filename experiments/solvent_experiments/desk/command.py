@@ -11,8 +11,7 @@ import typer
 
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import say
-
-COSTS = "solvent_costs.db"
+from solvent_experiments.options import COSTS
 
 
 def desk(

@@ -14,7 +14,7 @@ import typer
 from solvent.lab.settings import nearest
 from solvent_experiments.config import ConfigError
 from solvent_experiments.console import say, suggest
-from solvent_experiments.desk.command import COSTS
+from solvent_experiments.options import COSTS
 from solvent_experiments.table import Table, show_table
 
 if TYPE_CHECKING:
