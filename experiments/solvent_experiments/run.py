@@ -321,6 +321,10 @@ def _train(
     if before:
         earlier = read_parquet(unit.training)
         parts.insert(0, select(earlier, earlier["steps"] <= before))
+        validations, later = (part / "validation.json" for part in (unit.folder, folder))
+        if validations.exists() and later.exists():  # where the recipe has `evaluate_every`
+            rows = [row for row in json.loads(validations.read_bytes()) if row["steps"] < before]
+            write_json(later, rows + json.loads(later.read_bytes()))
     write_parquet(unit.training, joined(parts))
     if before:
         # Removed first and moved last: the old weights never stand beside the new description.

@@ -22,6 +22,7 @@ from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
 from solvent.lab.verbs import Verb
 from solvent_agents import AGENTS, episodes
+from solvent_agents.learning import learned
 from solvent_agents.learning.class_target import ClassLessons
 from solvent_agents.learning.learned import VALIDATION, LearnedAgent, train
 from solvent_agents.learning.policies import CompoundNetwork, compound_columns
@@ -101,6 +102,28 @@ def test_a_falling_rate_falls_on(tmp_path: Path) -> None:
             start=first,
         )
     assert max(rates) < 0.75e-3
+
+
+def test_a_training_that_goes_on_validates_at_the_same_steps(tmp_path: Path) -> None:
+    """The earlier policy is validated first; nothing is learnt, so it is worth the same at every step."""
+    validated: list[tuple[int, float]] = []
+    recipe = {"evaluate_every": 128, "learning_rate": 0.0}
+    first = train(recipe_of(n_timesteps=384, **recipe), PARAMS, seed=3, folder=tmp_path / "a", track=None)
+    train(
+        recipe_of(n_timesteps=640, **recipe), PARAMS, seed=3, folder=tmp_path / "b", track=None, start=first,
+        on_validation=lambda *row: validated.append(row),
+    )  # fmt: skip
+    assert [steps for steps, _ in validated] == [384, 512, 640]
+    assert len({earned for _, earned in validated}) == 1
+
+
+def test_a_training_that_goes_on_keeps_the_earlier_policy_if_none_earns_more(tmp_path, monkeypatch):
+    first = train(recipe_of(evaluate_every=128), PARAMS, seed=3, folder=tmp_path / "a", track=None)
+    earned = iter([2.0, 1.0, 1.5])
+    monkeypatch.setattr(learned, "episodes", lambda *_: {"return": np.array([next(earned)])})
+    recipe = recipe_of(n_timesteps=320, evaluate_every=128)
+    longer = train(recipe, PARAMS, seed=3, folder=tmp_path / "b", track=None, start=first)
+    assert longer.read_bytes() == first.read_bytes()
 
 
 IMPOSSIBLE = [
@@ -428,6 +451,17 @@ def test_the_class_head_learns_from_its_target(algorithm, tmp_path, monkeypatch)
     train(recipe, DATA, seed=0, folder=tmp_path, track=None)
     assert len(taught) >= 3
     assert taught[-1] < taught[0]
+
+
+def test_the_class_head_learns_on_where_a_training_goes_on(tmp_path, monkeypatch):
+    first = train(class_recipe(n_timesteps=64), DATA, seed=0, folder=tmp_path / "a", track=None)
+    lessons = []
+    teach = ClassLessons._teach
+    monkeypatch.setattr(
+        ClassLessons, "_teach", lambda self: lessons.append(self.num_timesteps) or teach(self)
+    )
+    train(class_recipe(), DATA, seed=0, folder=tmp_path / "b", track=None, start=first)
+    assert lessons == [128]
 
 
 def test_a_loaded_class_head_acts_as_the_trained_one(tmp_path, monkeypatch):

@@ -280,6 +280,15 @@ def test_a_training_without_its_weights_begins_again(tmp_path: Path) -> None:
     assert not (unit.folder / "longer").exists()
 
 
+def test_validations_stay_where_a_training_goes_on(tmp_path: Path, here: None) -> None:
+    for steps in (2048, 4096):
+        experiment = load_experiment(with_steps(tmp_path / "config.yaml", steps))
+        experiment.train["ppo"]["evaluate_every"] = 1024
+        folder = run_experiment(experiment, tmp_path / "run", quiet=True)
+    rows = json.loads((folder.unit("ppo", 0).folder / "validation.json").read_text())
+    assert [row["steps"] for row in rows] == [1024, 2048, 3072, 4096]
+
+
 def test_a_run_whose_policies_were_removed_keeps_its_evaluation(tmp_path: Path) -> None:
     experiment = load_experiment(with_steps(tmp_path / "config.yaml", 2048))
     folder = RunFolder(tmp_path / "run")

@@ -35,7 +35,7 @@ class ClassLessons(BaseCallback):
     def _on_rollout_start(self) -> None:
         # Not as a rollout ends: the policy's update compares its probabilities with those before it, and the class
         # head is part of both.
-        if self.num_timesteps:
+        if self._envs.has_lessons:
             for group in self._optimizer.param_groups:
                 group["lr"] = self.model.policy.optimizer.param_groups[0][
                     "lr"

@@ -44,7 +44,8 @@ VALIDATION = range(5_000, 5_200)
 class _Reporter(BaseCallback):
     """Calls ``report`` before each rollout, lowers an entropy bonus that falls to 0, and stops when asked.
 
-    With ``evaluate_every`` it also plays the validation labs and keeps the weights that earned most.
+    With ``evaluate_every`` it also plays the validation labs and keeps the weights that earned most; after ``done``
+    steps of an earlier training, the weights of that training are the first to be played.
     """
 
     def __init__(
@@ -54,10 +55,12 @@ class _Reporter(BaseCallback):
         report: Callable[[Any], None],
         on_validation: Callable[[int, float], None],
         stop: Callable[[], bool],
+        done: int,
     ) -> None:
         super().__init__()
         self.recipe, self.params, self.report, self.stop = recipe, params, report, stop
         self.on_validation = on_validation
+        self.due = done or recipe.evaluate_every or 0
         self.stopped = False
         self.validated: list[dict[str, float]] = []
         self.best: dict[str, Any] = {}
@@ -77,8 +80,9 @@ class _Reporter(BaseCallback):
     def _on_rollout_start(self) -> None:
         self.report(self.model)
         every = self.recipe.evaluate_every
-        if every and self.num_timesteps >= every * (len(self.validated) + 1):
+        if every and self.num_timesteps >= self.due:
             self.validate()
+            self.due = (self.num_timesteps // every + 1) * every
         if str(getattr(self.recipe, "ent_coef", "")).startswith("lin_"):
             left = max(0.0, 1.0 - self.num_timesteps / self.recipe.n_timesteps)
             self.model.ent_coef = self.recipe.arguments()["ent_coef"] * left  # type: ignore[attr-defined]
@@ -105,6 +109,8 @@ def train(
 
     With ``start`` the training of an earlier policy continues up to the recipe's steps, on labs that it has not met.
     What falls over a training falls as if it had had these steps from the beginning; the optimiser starts afresh.
+    The earlier policy is validated first, and kept if none earns more. ``validation.json`` has the validations since
+    then; those before are in the earlier policy's folder.
 
     The number of torch's threads is the caller's; one is fastest for these networks, and always on busy cores.
 
@@ -150,9 +156,9 @@ def train(
         from solvent_agents.learning.wandb_writer import wandb_logger
 
         model.set_logger(wandb_logger(folder, seed, recipe))
-    reporter = _Reporter(recipe, params, report, on_validation, should_stop)
-    callbacks = [reporter, *([ClassLessons(envs)] if recipe.class_target else [])]
     done = 0 if start is None else _continued(model, start, params, seed)
+    reporter = _Reporter(recipe, params, report, on_validation, should_stop, done)
+    callbacks = [reporter, *([ClassLessons(envs)] if recipe.class_target else [])]
     try:
         model.learn(
             recipe.n_timesteps - done, callback=callbacks, tb_log_name="run", reset_num_timesteps=not done

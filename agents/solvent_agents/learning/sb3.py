@@ -147,6 +147,11 @@ class LabVecEnv(VecEnv):
         chunks, self.finished = self.finished, []
         return join_columns(chunks)
 
+    @property
+    def has_lessons(self) -> bool:
+        """Whether ``take_lessons`` has something to return."""
+        return bool(self._lessons)
+
     def take_lessons(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the observations acted on since the last call, and the ``class_target`` of each, ``(n, M, G)``.
 
