@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -71,7 +72,7 @@ class ChatClient:
     """Asks one model at one endpoint; ``asked`` counts the requests, retries included.
 
     Raises:
-        ChatError: the address or the number of retries can't be used, or httpx is not installed.
+        ChatError: the address, the key or the number of retries can't be used, or httpx is not installed.
     """
 
     def __init__(self, settings: ChatSettings) -> None:
@@ -86,6 +87,10 @@ class ChatClient:
         further = url.userinfo or url.query or url.fragment
         if url.scheme not in ("http", "https") or not url.host or further:
             raise ChatError("endpoint, base_url: got no plain address; allowed: http(s)://HOST[:PORT][/PATH]")
+        if settings.api_key and not re.fullmatch("[!-~]+", settings.api_key):  # httpx would quote it
+            raise ChatError(
+                "endpoint, api_key: got one with a blank, a line end or a letter like ü; allowed: printable ASCII"
+            )
         if settings.retries < 0:
             raise ChatError(f"endpoint, retries: got {settings.retries}; allowed: at least 0")
         self.settings, self.asked = settings, 0

@@ -125,6 +125,13 @@ def test_a_server_that_refuses_hangs_or_floods_is_left(act, kind):
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize("key", ["secret-key\n", "secret key", "geheimer-schlüssel"])
+def test_a_key_that_no_header_holds_is_refused_and_not_shown(key):
+    with pytest.raises(ChatError, match=r"^endpoint, api_key: .*; allowed: ") as error:
+        judge_at("http://127.0.0.1:9/v1", api_key=key)
+    assert key.strip() not in str(error.value)
+
+
 @pytest.mark.parametrize("url", ["", "ftp://a/", "http://u:p@host/v1", "http://host/v1?key=1"])
 def test_another_address_is_refused(url):
     with pytest.raises(ChatError, match="base_url"):
