@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from solvent.files import append_lines
+from solvent.files import append_lines, strict_json, write_json
 
 
 def at_once(code: str, *arguments: object) -> list[int]:
@@ -52,3 +53,21 @@ def test_processes_that_append_at_once_lose_no_line(tmp_path: Path) -> None:
     assert at_once(code, tmp_path / "log") == [0, 0, 0]
     written = [line.split()[:2] for line in (tmp_path / "log").read_text(encoding="utf-8").splitlines()]
     assert sorted(written) == sorted([str(number), str(i)] for number in range(3) for i in range(100))
+
+
+def test_half_an_emoji_is_written_as_its_escape(tmp_path: Path) -> None:
+    words = {"reason": "\ud83d α"}
+    append_lines(tmp_path / "log", [json.dumps(words, ensure_ascii=False)])
+    write_json(tmp_path / "file", words)
+    for name in ("log", "file"):
+        assert json.loads((tmp_path / name).read_text(encoding="utf-8")) == words
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999", "[-1e999]"])
+def test_a_number_that_is_not_finite_is_refused(number: str) -> None:
+    with pytest.raises(ValueError, match="not a finite number"):
+        strict_json(f'{{"a": {number}}}')
+
+
+def test_a_finite_number_is_read_as_written() -> None:
+    assert strict_json("[1e3, 0.1, -2, 1e-999]") == [1000.0, 0.1, -2, 0.0]

@@ -11,6 +11,7 @@ import difflib
 import errno
 import itertools
 import json
+import math
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -28,7 +29,7 @@ R = TypeVar("R")
 __all__ = [
     "DEEPEST", "LONGEST_LINE", "RECORD", "InputError", "append_lines", "append_records", "cache_folder",
     "first_problem", "input_lines", "locked", "nearest_path", "now", "open_input", "read_input", "read_records",
-    "require_writable", "strict_json", "write_atomically", "write_json",
+    "require_writable", "strict_json", "writable", "write_atomically", "write_json",
 ]  # fmt: skip
 
 RECORD: ConfigDict = {"extra": "forbid", "frozen": True, "hide_input_in_errors": True, "allow_inf_nan": False}
@@ -112,7 +113,9 @@ def strict_json(text: str | bytes) -> Any:
     if isinstance(text, bytes):
         text = text.decode("utf-8-sig")
     try:
-        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_double)
+        value = json.loads(
+            text, parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_no_double
+        )
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     except json.JSONDecodeError as error:
@@ -135,8 +138,15 @@ def strict_json(text: str | bytes) -> Any:
 _TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 
 
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):  # as of 1e999
+        _no_constant(text)
+    return number
+
+
 def _no_constant(text: str) -> NoReturn:
-    raise ValueError(f"got {text}, not a finite number")
+    raise ValueError(f"got {text:.40}, not a finite number")
 
 
 def _no_double(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -200,7 +210,7 @@ def append_lines(path: _Path, lines: Iterable[str]) -> None:
         OSError: the file can't be written.
         TimeoutError: another process has held the lock for ``PATIENCE`` seconds.
     """
-    content = "".join(f"{line}\n" for line in lines).encode()
+    content = writable("".join(f"{line}\n" for line in lines)).encode()
     target = Path(path).resolve()
     target.touch()  # before the lock, which would make a missing folder
     with locked(target.with_name(f".{target.name}.lock"), PATIENCE):
@@ -243,13 +253,18 @@ def cache_folder() -> Path:
 # -- writing
 
 
+def writable(text: str) -> str:
+    """Return text with lone surrogates escaped: no file holds one, and an agent's words must not stop its log."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def write_atomically(path: Path, content: bytes | str) -> None:
     """Write ``content`` to a temporary file and move it to ``path``; missing folders are made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with temporary.open("wb") as file:
-            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+            file.write(writable(content).encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())  # before the rename, or a crash of the machine could leave an empty file
         temporary.replace(path)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from solvent.files import read_input, strict_json
 from solvent.lab.mechanisms.proposals import (
     confidence,
     estimate,
@@ -11,7 +12,7 @@ from solvent.lab.mechanisms.proposals import (
     suggested_range,
 )
 from solvent.lab.verbs import Verb
-from tests.labs import argue, energy_lab, put, take
+from tests.labs import argue, energy_lab, open_lab, put, take
 
 
 def review(price, fair, paid, heartbeats, floor=0, step_limit=4_000):
@@ -29,6 +30,16 @@ def test_a_rest_at_the_cap_hoards(energy, reason):
     assert step["deferred_verb"] == (Verb.DOSE_RESPONSE if reason else 0)
     assert (step["deferred_value"] > 0.3) == bool(reason)
     assert not lab["discomfort"].any()  # no evidence for a lower cost
+
+
+def test_half_an_emoji_in_a_reason_stops_neither_episode_nor_log(tmp_path):
+    """Escaped twice, since readers of the log take no half of an emoji either."""
+    log = tmp_path / "proposals.jsonl"
+    env = open_lab(None, "energy", proposals_path=log)
+    put(env, Verb.SCREEN, discomfort=3, price=10_000, reflected=1)
+    env.argue("screen", 2.0, 3.0, "too dear \ud83d")
+    take(env, Verb.PROPOSE)
+    assert strict_json(read_input(log, 10_000))["rationale"] == "too dear \\ud83d"
 
 
 @pytest.mark.parametrize("stands", [{"wells": 0}, {"debt": 3.0}, {"published": 1}, {"entropy": 0.1}], ids=str)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic.dataclasses import dataclass
 
-from solvent.files import RECORD, append_lines, now, read_records
+from solvent.files import RECORD, append_lines, now, read_records, writable
 
 __all__ = ["RefusalEvent", "append_refusals_jsonl", "log_refusal", "read_refusals_jsonl"]
 
@@ -57,13 +57,13 @@ def log_refusal(
     """
     if not context["refusal_reason"]:
         raise ValueError("context: got that of an action that may run; allowed: that of a refused one")
-    template = _writable(context["proposed_template"])
+    template = writable(context["proposed_template"])
     event = RefusalEvent(
         **{**context, "proposed_template": template},
         cycle=operator.index(cycle),
         timestamp=now().isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        proposed_hypothesis=_writable(proposed_hypothesis),
-        design_id=_writable(design_id),
+        proposed_hypothesis=writable(proposed_hypothesis),
+        design_id=writable(design_id),
     )
     append_refusals_jsonl(path, [event])
     return event
@@ -86,8 +86,3 @@ def read_refusals_jsonl(path: File) -> list[RefusalEvent]:
         InputError: the file can't be read, or a line is not a refusal event; the message has the line's number.
     """
     return list(read_records(path, RefusalEvent))
-
-
-def _writable(text: str) -> str:
-    """Return text with lone surrogates escaped: no file holds one, and an agent's words must not stop its log."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvent.files import append_lines
+from solvent.files import append_lines, writable
 from solvent.lab.actions import action_table
 from solvent.lab.codes import DEFERRALS, REFUSAL_REASONS, VERDICTS, Deferral
 from solvent.lab.mechanisms.adequacy import RULES
@@ -177,7 +177,7 @@ def _proposal(params: LabParams, step: Any, origin: Origin) -> Line:
         "suggested_min": float(step["proposed_low"]) / UNIT,
         "suggested_max": float(step["proposed_high"]) / UNIT,
         "direction": "decrease",
-        "rationale": origin.reason or default,
+        "rationale": writable(origin.reason) or default,
         "confidence": confidence(heartbeats),
         "evidence": [
             {"source": f"heartbeat_{ref}", "summary": f"deferred {name}, insufficient energy"} for ref in refs
