@@ -7,11 +7,14 @@ import pytest
 from solvent import ENVIRONMENTS
 from tests.commands import execute_python
 
-# Three labs that talk, through refusals, ends and new episodes. Prints one hash of everything told.
+# Three labs that talk, through refusals, ends and new episodes, and an episode of the honest script. Prints one hash of
+# everything told. A whole survey takes minutes as plain Python, so the script's has few plates.
 PROGRAM = """
-import sys
+import functools, sys
 import numpy as np
 from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
+from solvent_agents import episodes
+from solvent_agents.scripts import honest
 from tests.labs import talk_all
 from tests.yardstick.digest import Digest
 
@@ -31,6 +34,8 @@ if lab.params.gate.enabled:
     for action in range(60, 64):
         digest.add(lab.step(action % lab.action_space.n))
     digest.add([str(lab.notebook(m)) for m in range(2)])
+honest.survey = functools.partial(honest.survey, plates=300)
+digest.add(episodes(honest.Honest(labs.params), labs.params, [5]))
 print(digest)
 """
 

@@ -55,7 +55,6 @@ Ints = NDArray[np.int64]
 
 PEAK_BINS = 10
 QUALITY_BINS, ENTROPY_BINS = 6, 4
-INSTRUMENT_BINS = QUALITY_BINS * ENTROPY_BINS
 PLATES = 240_000
 """Plates that are surveyed: some dozens for each pair of classes and probability."""
 MOST_LABS = 6000
@@ -326,7 +325,7 @@ def peak_bin(lab, compound, named):
 def pair_bin(lab, compound):
     """Return the bin of a compound: its two most probable classes and the probability of the first."""
     classes = lab.marginal.shape[1]
-    named = lab.named[compound]
+    named = int(lab.named[compound])  # stored as int8, which plain Python would keep
     second = 1 if named == 0 else 0
     for g in range(classes):
         if g != named and lab.marginal[compound, g] > lab.marginal[compound, second]:

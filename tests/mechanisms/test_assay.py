@@ -10,6 +10,7 @@ from solvent.lab.mechanisms.assay import (
     AssayParams,
     bin_probabilities,
     draw_bin,
+    draw_class,
     ec50_grid,
     instrument_grid,
     viability,
@@ -127,3 +128,8 @@ def test_each_plate_of_a_heartbeat_has_its_own_draws():
         _, _, first = take(env, Verb.CALIBRATION)
         alike.append((record["last_bins"] == first["last_bins"]).all())
     assert not any(alike)
+
+
+def test_a_belief_of_32_bits_is_added_up_in_64():
+    """Three tenths are 0.30000000447 there, and 0.3000000119 in 32 bits."""
+    assert draw_class(np.full(10, 0.1, np.float32), np.float64(0.300000008)) == 3

@@ -238,7 +238,7 @@ def draw_class(prior, uniform):
     """Return the class of ``uniform`` in [0, 1) under ``prior``."""
     cumulative = 0.0
     for g in range(prior.shape[0] - 1):
-        cumulative += prior[g]
+        cumulative += np.float64(prior[g])  # a belief is stored in 32 bits, in which plain Python would add
         if uniform < cumulative:
             return g
     return prior.shape[0] - 1
