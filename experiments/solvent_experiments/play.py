@@ -198,7 +198,7 @@ class Game:
         """Return whether words name a verb, and nothing that the menu of a column offers."""
         names = [self._word(column, value).lower() for value in values]
         typed = " ".join(words)
-        if words[0].replace(".", "").isdigit() or any(name.startswith((typed, words[0])) for name in names):
+        if words[0].replace(".", "").isdecimal() or any(name.startswith((typed, words[0])) for name in names):
             return False
         verbs = np.unique(self.env.actions["verb"]).tolist()
         return any(self._word("verb", verb).startswith(words[0]) for verb in verbs)
@@ -315,5 +315,5 @@ def _chosen(typed: str, names: Sequence[str], *, numbered: bool) -> int | None:
     begun = [i for i, name in enumerate(lowered) if name.startswith(typed)]
     if begun:
         return begun[0] if len(begun) == 1 else None
-    counted = numbered and typed.isdigit() and 1 <= int(typed) <= len(names)
+    counted = numbered and typed.isdecimal() and 1 <= int(typed) <= len(names)
     return int(typed) - 1 if counted else None

@@ -47,6 +47,11 @@ def test_a_number_typed_as_a_claim_is_the_claim() -> None:
     assert "claim: got '4'" in played(*DEBT, lines="5\n2\n4\nq\n").out
 
 
+@pytest.mark.parametrize("typed", ["²", "screen ²", "screen\n²"])
+def test_a_digit_that_is_no_number_is_refused(typed: str) -> None:
+    assert "got '²'" in played(*DEBT, lines=f"{typed}\nq\n").out
+
+
 def test_a_whole_command_works_in_a_menu() -> None:
     assert "Publish etoposide at 0.75" in played(*DEBT, lines="screen\npublish eto 0.75\nq\n").out
 
