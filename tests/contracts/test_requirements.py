@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from tests.mutations import RESULTS, ROOT, all_mutations
+from tests import mutations
+from tests.mutations import GONE, RESULTS, ROOT, all_mutations
 from tests.requirements.__main__ import PAGE, all_rows, page
 from tests.requirements.rows import DEPARTS, MET, NOT_BUILT
 
@@ -59,3 +60,20 @@ def test_a_seeded_fault_can_be_made(name):
 def test_a_seeded_fault_was_noticed_by_a_test_that_exists(name):
     file, _, test = (NOTICED[name] or "").partition("::")
     assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_every_result_is_of_a_seeded_fault():
+    assert {*NOTICED} - {*MUTATIONS} == set()
+
+
+def test_a_fault_that_was_missed_or_gone_is_tried_again(tmp_path, monkeypatch):
+    results = {"missed": None, "gone": GONE, "noticed": "tests/test_x.py::test_x"}
+    tried = []
+    monkeypatch.setattr(mutations, "RESULTS", tmp_path / "results.json")
+    monkeypatch.setattr(mutations, "COPIED", ())
+    monkeypatch.setattr(mutations, "all_mutations", lambda: {name: {"name": name} for name in results})
+    monkeypatch.setattr(mutations, "tried", lambda _, fault: tried.append(fault["name"]))
+    monkeypatch.setattr("sys.argv", ["mutations"])
+    mutations.RESULTS.write_text(json.dumps(results), encoding="utf-8")
+    assert mutations.main() == 1
+    assert tried == ["missed", "gone"]
