@@ -20,14 +20,13 @@ from solvent.lab.settings import UNIT
 from solvent.lab.tables import tables_for
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import VERBS
-from solvent_agents.agent import Actions, Agent, Argues, DrawsLots, show_labs, start_labs
+from solvent_agents.agent import Actions, Agent, Argues, show_labs, start_labs
 
 __all__ = [
     "TRACED",
     "TRACED_ADEQUACY",
     "TRACED_ENERGY",
     "TRACED_GATE",
-    "DrawsLots",
     "Step",
     "Trace",
     "episodes",

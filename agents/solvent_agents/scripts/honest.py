@@ -515,16 +515,14 @@ def choose_each(labs, tables_array, books, actions):
 
 
 class Honest:
-    """The script as an agent, with ``changes`` to its constants, or with other ``constants``."""
+    """The script as an agent, with other ``constants`` than the level's if given (``constants_for``)."""
 
     name = "honest"
 
-    def __init__(
-        self, params: LabParams, seed: int = 0, *, constants: Constants | None = None, **changes: Any
-    ) -> None:
+    def __init__(self, params: LabParams, seed: int = 0, *, constants: Constants | None = None) -> None:
         self._labs: Any = None
         self._tables = tables_array(params)
-        self._book = book_for(params, constants or constants_for(params, **changes))
+        self._book = book_for(params, constants or constants_for(params))
 
     def open(self, notebooks: NDArray[Any]) -> None:
         """Read the records of the labs to act in, without the truth."""

@@ -23,7 +23,7 @@ from solvent.lab.mechanisms.energy import CAP_THOUSANDTHS
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import CALIBRATIONS, Verb
 from solvent_agents.agent import Actions, Observations
-from solvent_agents.scripts.honest import Constants, Honest, constants_for
+from solvent_agents.scripts.honest import Honest, constants_for
 
 __all__ = ["OFFENDERS", "Offence", "Offender"]
 
@@ -53,14 +53,14 @@ class Menu:
         choices[self.verb == Verb.PUBLISH_PUBLIC] = self._confidences
         self.choice = (np.arange(len(table)) - np.searchsorted(self.verb, self.verb)) % choices
 
-    def action(self, verb: Verb, compound: Any = 0, choice: Any = 0) -> Any:
-        """Return the action of a verb on a compound, with a claim."""
-        return np.searchsorted(self.verb, verb) + compound * self._claims + choice
+    def action(self, verb: Verb) -> Any:
+        """Return the first action of a verb."""
+        return np.searchsorted(self.verb, verb)
 
     def finding(self, compound: Any, named: Any, confidence: Any) -> Any:
         """Return the action that publishes a compound, of class ``named`` where a finding names one."""
         subject = compound * self._classes + (named if self._classes > 1 else 0)
-        return np.searchsorted(self.verb, Verb.PUBLISH_PUBLIC) + subject * self._confidences + confidence
+        return self.action(Verb.PUBLISH_PUBLIC) + subject * self._confidences + confidence
 
     def is_plate(self, actions: Any) -> NDArray[np.bool_]:
         """Return which actions are plates of a compound."""
@@ -187,14 +187,12 @@ OFFENDERS: Mapping[str, Offence] = MappingProxyType(
 
 
 class Offender:
-    """The honest script with an offence, by its name in ``OFFENDERS``, and with other ``constants`` if given."""
+    """The honest script with an offence, by its name in ``OFFENDERS``."""
 
-    def __init__(
-        self, params: LabParams, seed: int = 0, *, name: str, constants: Constants | None = None
-    ) -> None:
+    def __init__(self, params: LabParams, seed: int = 0, *, name: str) -> None:
         self.name = name
         self._change, changed = OFFENDERS[name]
-        self._honest = Honest(params, seed, constants=constants or constants_for(params, **changed))
+        self._honest = Honest(params, seed, constants=constants_for(params, **changed))
         self._menu, self._labs = Menu(params), np.zeros(0)
 
     def open(self, notebooks: NDArray[Any]) -> None:
