@@ -208,9 +208,13 @@ def expand(labs, weights, rows, tables_array, out):
 def weigh(weights, rows, outcome_seen, tables, posterior):
     """Return the probability of an outcome and the likeliest hypothesis behind it.
 
-    ``shown`` is ``(verb, compound, bins, asserted, right)``: the bins of its readouts, the class that a published
-    finding asserts (-1 for none), and 1 if it is right. ``posterior`` receives what is left of ``weights``, not
-    normalised.
+    Args:
+        weights: the referee's belief, shape ``(H,)``.
+        rows: ``hypotheses``, shape ``(H, 1 + M)``.
+        outcome_seen: ``(verb, compound, bins, asserted, right)``: the bins of its readouts, the class that a published
+            finding asserts (-1 for none), and 1 if it is right.
+        tables: the lab's tables.
+        posterior: receives what is left of ``weights``, not normalised, shape ``(H,)``.
     """
     verb, compound, bins, asserted, right = outcome_seen
     n_readouts = bins.shape[0]
@@ -233,7 +237,7 @@ def weigh(weights, rows, outcome_seen, tables, posterior):
 
 
 def force(uniforms, row, outcome_seen, tables):
-    """Write the middle of the uniforms that make the readouts fall into the bins of ``shown`` (``weigh``)."""
+    """Write the middle of the uniforms that make the readouts fall into the bins of ``outcome_seen`` (``weigh``)."""
     verb, compound, bins = outcome_seen[0], outcome_seen[1], outcome_seen[2]
     for r in range(uniforms.shape[0]):
         uniforms[r] = 0.0

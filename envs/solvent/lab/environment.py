@@ -38,8 +38,8 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     and is subtracted from the score. A heartbeat is one action.
 
     ## Action space
-    ``Discrete(n)``. Each index is a row ``(verb, compound, claim, confidence)`` of ``actions``; ``sentence(i)``
-    returns it in words. By default 156:
+    ``Discrete(n)``. Each index is a row ``(verb, compound, claim, confidence, potency)`` of ``actions``, whose last
+    element is -1 where a finding names no class; ``sentence(i)`` returns it in words. By default 156:
 
     | verb | wells | effect |
     |---|---|---|

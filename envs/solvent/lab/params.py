@@ -272,7 +272,7 @@ _PRESETS = {
     ),
 }
 PRESETS: Mapping[str, LabParams] = types.MappingProxyType(_PRESETS)
-"""Named parameters: the six levels, and Debt by the rules of its document."""
+"""Named parameters, those of each level; ``default`` is the level Debt."""
 
 
 def preset(name: str) -> LabParams:
