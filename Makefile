@@ -62,7 +62,7 @@ docs: .venv/.installed-dev ## the site, build/site/index.html; a warning is an e
 	$(BIN)/python -m sphinx -q -W --keep-going -n docs build/site
 bench: .venv/.installed-dev ## speed of the environment on this machine
 	$(BIN)/python -m benchmarks $(ARGS)
-mutations: .venv/.installed-dev ## try seeded faults without a result; ARGS=--again: all, hours
+mutations: .venv/.installed-dev ## try seeded faults not caught yet; ARGS=--again: all, hours
 	$(BIN)/python -m tests.mutations $(ARGS)
 dist: .venv/.installed-dev ## build the distributions, check them, play a step with the wheel alone
 	$(BIN)/python tests/dist.py
