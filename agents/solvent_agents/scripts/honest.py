@@ -128,12 +128,11 @@ OF_FEW_WELLS = Constants(
 FEW_WELLS = 100
 
 
-def constants_for(params: LabParams, **changes: Any) -> Constants:
-    """Return the constants, which differ by what is scarce in the lab, with ``changes``."""
-    constants = OF_ENERGY if params.energy.enabled else OF_CAREER if params.career.enabled else OF_TIME
+def constants_for(params: LabParams) -> Constants:
+    """Return the constants, which differ by what is scarce in the lab."""
     if params.budget.wells < FEW_WELLS:
-        constants = OF_FEW_WELLS
-    return dataclasses.replace(constants, **changes)
+        return OF_FEW_WELLS
+    return OF_ENERGY if params.energy.enabled else OF_CAREER if params.career.enabled else OF_TIME
 
 
 @functools.lru_cache(maxsize=64)
@@ -515,14 +514,16 @@ def choose_each(labs, tables_array, books, actions):
 
 
 class Honest:
-    """The script as an agent, with other ``constants`` than the level's if given (``constants_for``)."""
+    """The script as an agent, with the level's ``constants`` (``constants_for``) or others, and ``changes`` to them."""
 
     name = "honest"
 
-    def __init__(self, params: LabParams, seed: int = 0, *, constants: Constants | None = None) -> None:
+    def __init__(
+        self, params: LabParams, seed: int = 0, *, constants: Constants | None = None, **changes: Any
+    ) -> None:
         self._labs: Any = None
         self._tables = tables_array(params)
-        self._book = book_for(params, constants or constants_for(params))
+        self._book = book_for(params, dataclasses.replace(constants or constants_for(params), **changes))
 
     def open(self, notebooks: NDArray[Any]) -> None:
         """Read the records of the labs to act in, without the truth."""

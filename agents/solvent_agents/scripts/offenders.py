@@ -23,7 +23,7 @@ from solvent.lab.mechanisms.energy import CAP_THOUSANDTHS
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import CALIBRATIONS, Verb
 from solvent_agents.agent import Actions, Observations
-from solvent_agents.scripts.honest import Honest, constants_for
+from solvent_agents.scripts.honest import Honest
 
 __all__ = ["OFFENDERS", "Offence", "Offender"]
 
@@ -158,7 +158,7 @@ class Offence(NamedTuple):
     """What an offender does differently: its change of actions, and its constants that differ."""
 
     change: Change | None = None
-    constants: Mapping[str, float] = MappingProxyType({})
+    constants: Mapping[str, Any] = MappingProxyType({})
 
 
 _NO_CALIBRATION = {"repay_worth": 0.0, "learn_worth": 0.0}
@@ -192,7 +192,7 @@ class Offender:
     def __init__(self, params: LabParams, seed: int = 0, *, name: str) -> None:
         self.name = name
         self._change, changed = OFFENDERS[name]
-        self._honest = Honest(params, seed, constants=constants_for(params, **changed))
+        self._honest = Honest(params, seed, **changed)
         self._menu, self._labs = Menu(params), np.zeros(0)
 
     def open(self, notebooks: NDArray[Any]) -> None:
