@@ -45,7 +45,9 @@ def number(file: str, reference: str) -> str:
     name, _, form = reference.partition(" @")
     content = result(DOCS / "results" / f"{file}.json")
     if not file.startswith("studies/"):
-        entry = functools.reduce(lambda inner, key: inner[key], name.split("/"), content)
+        entry = functools.reduce(
+            lambda inner, key: inner[int(key) if key.isdigit() else key], name.split("/"), content
+        )
     elif " / " in name:
         row, _, column = name.rpartition(" / ")
         entry = content["means"][row][column]

@@ -6,6 +6,7 @@ Read off the source with ``ast``, so an import inside a function counts as well.
 from __future__ import annotations
 
 import ast
+import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -79,6 +80,12 @@ def test_no_arrow_points_upwards(package: str) -> None:
     ]
     assert any(within(module, package) for module in GRAPH)
     assert crossings == []
+
+
+def test_the_lab_needs_only_the_packages_that_the_architecture_names() -> None:
+    targets = set().union(*(targets for module, targets in GRAPH.items() if within(module, "solvent.lab")))
+    packages = {target.partition(".")[0] for target in targets} - sys.stdlib_module_names
+    assert packages - {"solvent"} == {"gymnasium", "numba", "numpy", "pydantic", "pygame", "scipy"}
 
 
 @pytest.mark.parametrize("source", ["import a.b", "import a.b as c", "from a import b"])

@@ -102,7 +102,8 @@ def test_every_option_of_an_instruments_page_is_an_option(page):
 
 
 @pytest.mark.parametrize(
-    "page", ["adequacy", "debt", "energy", "gate", "start", "levels/debt", "levels/tiny"]
+    "page",
+    ["index", "adequacy", "debt", "energy", "gate", "start", "levels/data", "levels/debt", "levels/tiny"],
 )
 def test_the_code_of_a_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
     if page == "gate":
@@ -117,6 +118,20 @@ def test_the_code_of_a_page_runs_and_prints_what_it_says(page, tmp_path, monkeyp
         promised = [value for line in promised for value in line.split(", ")]
     assert promised
     assert output.splitlines() == promised
+
+
+@pytest.mark.parametrize("instrument", ["adequacy", "debt", "energy", "gate"])
+def test_the_code_of_an_instruments_docstring_prints_what_it_says(instrument):
+    if instrument == "gate":
+        pytest.importorskip("sentence_transformers", reason="the extra `gate` is not installed")
+    code = re.findall(r"^    (.*)$", pkgutil.resolve_name(f"solvent.{instrument}").__doc__, re.MULTILINE)
+    promised = re.findall(r"print\(.*\)  # (.*)$", "\n".join(code), re.MULTILINE)
+    output = iter(
+        execute_python(RUN_ALL, json.dumps(["\n".join(code)]), timeout=600).succeeded().splitlines()
+    )
+    assert promised
+    for value in promised:
+        assert any(line.startswith(value.removesuffix(" ...")) for line in output), value
 
 
 def cells(table):

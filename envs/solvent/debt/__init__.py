@@ -9,7 +9,7 @@
     print(refuse, reason)  # True epistemic_debt_budget_exceeded
     print(context["inflated_cost_wells"])  # 57.36
     controller.repay_by_calibration(wells=24)
-    print(round(controller.get_total_debt(), 2))  # 0.22
+    print(round(controller.get_total_debt(), 2))  # 0.58
 
 The rules are the functions of ``solvent.lab.mechanisms.debt``, which the lab runs too.
 """

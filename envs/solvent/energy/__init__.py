@@ -5,8 +5,9 @@
     meter = EnergyMeter(start=10, regeneration=3, cap=20)
     meter.discover([{"name": "calendar:delete_event", "annotations": {"openWorldHint": False}}])
     quote = meter.act("calendar:delete_event", "standup", context="chat", notes="nobody comes")
-    print(quote.cost, quote.runs)  # 7.875 True: call the tool; meter.failed("calendar:delete_event") if it fails
-    print(meter.close_heartbeat())  # the summary that the agent sees next
+    print(quote.cost, quote.runs)  # 7.875 True
+    # The tool runs now; if it fails: meter.failed("calendar:delete_event").
+    print(meter.close_heartbeat())  # Energy spent this heartbeat: ...
 
 The rules are the functions of ``solvent.lab.mechanisms.energy``, which the lab runs too. ``solvent.energy.store`` keeps
 prices and proposals, which people review. Source: *Action Cost: The Energy Model*.
