@@ -170,14 +170,21 @@ def nearest_path(path: _Path) -> str:
 # -- records
 
 
-def read_records(path: _Path, kind: type[R]) -> Iterator[R]:
+def read_records(path: _Path, kind: type[R], *, missing_ok: bool = False) -> Iterator[R]:
     """Yield the records of a file of JSON lines; empty lines are skipped.
+
+    Args:
+        path: the file.
+        kind: of the records.
+        missing_ok: a file that does not exist has no records.
 
     Raises:
         InputError: the file can't be read, or a line is not a record; the message has the line's number and the key.
     """
     from pydantic import TypeAdapter, ValidationError
 
+    if missing_ok and not Path(path).exists():
+        return
     record = TypeAdapter(kind)
     try:
         for number, line in input_lines(path):

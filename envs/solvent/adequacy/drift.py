@@ -92,7 +92,7 @@ def follow(monitor: DriftMonitor, records: Iterable[ScoreRecord], path: Path) ->
     Raises:
         InputError: the file can't be read, or a line is not an event.
     """
-    known = {one.response: one for one in read_records(path, Drift)} if path.exists() else {}
+    known = {one.response: one for one in read_records(path, Drift, missing_ok=True)}
     events = [event for record in records if (event := monitor.observe(record)) is not None]
     append_records(path, [one for one in events if one.response not in known])
     return [known.get(one.response, one) for one in events]

@@ -129,8 +129,7 @@ def triggered(triggers: Iterable[Trigger], calls: Sequence[Call], adequacy: Adeq
 
 def triggers_beside(scores: Path) -> list[Trigger]:
     """Return the triggers in the folder of a file of scores."""
-    path = scores.with_name(TRIGGERS)
-    return list(read_records(path, Trigger)) if path.exists() else []
+    return list(read_records(scores.with_name(TRIGGERS), Trigger, missing_ok=True))
 
 
 def score_turn(turn: Turn, triggers: Iterable[Trigger] = (), cuts: tuple[int, int] = CUTS) -> Adequacy:

@@ -171,13 +171,12 @@ class Reviews:
 
     def verdicts(self) -> list[Judged]:
         """Return all verdicts, oldest first."""
-        rows = read_records(self._verdicts, Judged) if self._verdicts.exists() else ()
+        rows = read_records(self._verdicts, Judged, missing_ok=True)
         return list({row.id: row for row in rows}.values())
 
     def decisions(self) -> dict[str, Decision]:
         """Return the decisions by the id of their verdict."""
-        rows = read_records(self._decisions, Decision) if self._decisions.exists() else ()
-        return {row.id: row for row in rows}
+        return {row.id: row for row in read_records(self._decisions, Decision, missing_ok=True)}
 
     def waiting(self) -> list[Judged]:
         """Return the undecided reviews, those first that would move the threshold most."""

@@ -205,7 +205,7 @@ class Responses:
         return logged.get((own.id, own.sha256), own)
 
     def _records(self) -> list[ScoreRecord]:
-        return list(read_records(self._scores, ScoreRecord)) if self._scores.exists() else []
+        return list(read_records(self._scores, ScoreRecord, missing_ok=True))
 
     def _labels(self) -> dict[str, list[ScoreRecord]]:
         labels: dict[str, list[ScoreRecord]] = {}

@@ -298,7 +298,7 @@ def drift(
         threshold=threshold,
         learned=_learned(scores),
         rater=adopted.rater if adopted else "heuristic",
-        given={row.sha256 for row in _records_of(scores, GIVEN, Given)},
+        given={row.sha256 for row in read_records(scores.with_name(GIVEN), Given, missing_ok=True)},
     )
     events = follow(monitor, _read_scores(scores), scores.with_name(DRIFTS))
     rows = [(event.response, f"{event.mean:.2f}", event.severity, event.rule, event.text) for event in events]
@@ -365,7 +365,8 @@ def patterns(
     from solvent.adequacy.patterns import TRIGGERS, accepted, find_patterns
     from solvent.adequacy.records import Incident
 
-    results = find_patterns(_read_scores(scores), _records_of(scores, INCIDENTS, Incident))
+    incidents = read_records(scores.with_name(INCIDENTS), Incident, missing_ok=True)
+    results = find_patterns(_read_scores(scores), incidents)
     if accept:
         append_records(scores.with_name(TRIGGERS), [accepted(results, accept, by, reason)])
         say(f"written: {scores.with_name(TRIGGERS)}")
@@ -496,16 +497,10 @@ def _read_scores(path: Path) -> list[ScoreRecord]:
     return records
 
 
-def _records_of(scores: Path, name: str, kind: type[R]) -> list[R]:
-    """Return the records of a file beside the scores; none if it does not exist."""
-    path = scores.with_name(name)
-    return list(read_records(path, kind)) if path.exists() else []
-
-
 def _learned(scores: Path) -> list[Correction]:
     from solvent.adequacy.records import Correction
 
-    return _records_of(scores, CORRECTIONS, Correction)
+    return list(read_records(scores.with_name(CORRECTIONS), Correction, missing_ok=True))
 
 
 def _named(name: str, among: Iterable[Any], file: Path) -> Any:
