@@ -61,7 +61,7 @@ def read_message(session: Session, message: dict[str, Any], read_block: Block) -
         for one in blocks:
             if text_in(one) is None:
                 _read_block(session, one, read_block)
-        session.ask(*(text for text in map(text_in, blocks) if text))
+        session.ask(*texts_in(content))
     elif role == "assistant":
         for one in blocks:
             if (text := text_in(one)) is None:
@@ -130,6 +130,12 @@ def text_in(one: Any) -> str | None:
         return None
     text = one.get("text", one.get("refusal"))
     return str(cut(text)) if isinstance(text, str) else None
+
+
+def texts_in(content: Any) -> list[str]:
+    """Return the texts of a message's content, which is a text, a block or a list of both."""
+    blocks = content if isinstance(content, list) else [content]
+    return [text for text in map(text_in, blocks) if text]
 
 
 def note_unknown_keys(session: Session, table: Mapping[str, Any], known: Collection[str]) -> None:

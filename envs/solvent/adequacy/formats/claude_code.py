@@ -73,12 +73,12 @@ def _read_message(session: Session, value: dict[str, Any], message: dict[str, An
         return
     if message.get("role", value.get("type")) != "user":
         chat.read_message(session, {"role": "assistant", **message}, anthropic.block)
-    elif not value.get("isMeta") or FEEDBACK.match("\n".join(_texts(message))):
+    elif not value.get("isMeta") or FEEDBACK.match("\n".join(chat.texts_in(message.get("content")))):
         _read_user(session, message)
 
 
 def _read_user(session: Session, message: dict[str, Any]) -> None:
-    for text in _texts(message):
+    for text in chat.texts_in(message.get("content")):
         for notification in _NOTIFICATION.findall(text):
             _complete(session, notification)
     chat.read_message(session, {**message, "role": "user"}, anthropic.block)
@@ -93,9 +93,3 @@ def _complete(session: Session, notification: str) -> None:
         summary, _ENDED.get(fields.get("status", "").strip()), code=int(code[1]) if code else None
     )
     session.complete(text, failed, key=fields.get("tool-use-id", ""), mark=fields.get("task-id", ""))
-
-
-def _texts(message: dict[str, Any]) -> list[str]:
-    content = message.get("content")
-    texts = map(chat.text_in, content if isinstance(content, list) else [content])
-    return [text for text in texts if text]

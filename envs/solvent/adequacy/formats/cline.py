@@ -32,10 +32,9 @@ _COMPLAINT = "[ERROR] You did not use a tool"
 
 
 def sniff(document: Document) -> bool:
-    spoken = [(chat.ROLES.get(one["role"]), one) for one in document.messages]
-    native = any(one.get("tool_calls") for _, one in spoken) or "tool_use" in document.block_kinds
-    if native:
+    if "tool_calls" in document.message_keys or "tool_use" in document.block_kinds:
         return False
+    spoken = [(chat.ROLES.get(one["role"]), one) for one in document.messages]
     results = any(role == "user" and _RESULT.search(text_in(one)) for role, one in spoken)
     return results or any(
         role == "assistant" and "<attempt_completion>" in text_in(one) for role, one in spoken
@@ -61,8 +60,7 @@ def _read_assistant(session: Session, text: str) -> None:
 
 def _read_user(session: Session, message: dict[str, Any]) -> None:
     content = message.get("content")
-    blocks = content if isinstance(content, list) else [content]
-    text = "\n".join(own_words([one]) for one in map(chat.text_in, blocks) if one)
+    text = "\n".join(own_words([one]) for one in chat.texts_in(content))
     for name, result in _results(text):
         if name not in ("attempt_completion", "ask_followup_question", "plan_mode_respond"):
             session.result("", result, True if result.startswith(_FAILED) else None, name=name)

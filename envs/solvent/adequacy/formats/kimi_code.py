@@ -8,7 +8,7 @@ from typing import Any
 from solvent.adequacy.formats import chat
 from solvent.adequacy.formats.document import Document
 from solvent.adequacy.formats.session import Session
-from solvent.adequacy.formats.texts import list_of, table_of, text_of
+from solvent.adequacy.formats.texts import table_of
 
 NAME = "Kimi Code"
 
@@ -63,14 +63,7 @@ def _read_event(session: Session, event: dict[str, Any]) -> None:
 
 def _read_wire(session: Session, kind: str, payload: dict[str, Any]) -> None:
     if kind == "TurnBegin":
-        words = payload.get("user_input")
-        session.ask(
-            *(
-                filter(None, map(chat.text_in, list_of(words)))
-                if isinstance(words, list)
-                else [text_of(words)]
-            )
-        )
+        session.ask(*chat.texts_in(payload.get("user_input")))
     elif kind == "ContentPart" and payload.get("type") == "text":
         session.say(payload.get("text"))
     elif kind == "ToolCall":

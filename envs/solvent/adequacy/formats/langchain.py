@@ -53,8 +53,7 @@ def _role(message: dict[str, Any]) -> str | None:
 def _read_message(session: Session, message: dict[str, Any]) -> None:
     role, fields = _role(message), _fields(message)
     content = fields.get("content")
-    blocks = content if isinstance(content, list) else [content]
-    texts = [text for text in map(chat.text_in, blocks) if text]
+    texts = chat.texts_in(content)
     if role == "user":
         session.ask(*texts)
     elif role == "assistant":
@@ -67,7 +66,7 @@ def _read_message(session: Session, message: dict[str, Any]) -> None:
             chat.read_calls(
                 session, more.get("tool_calls") or [one for one in [more.get("function_call")] if one]
             )
-            _read_blocks(session, blocks)
+            _read_blocks(session, content)
     elif role == "tool":
         failed = True if fields.get("status") == "error" else None
         session.result(fields.get("tool_call_id"), text_of(content), failed, name=str(fields.get("name")))
@@ -75,8 +74,8 @@ def _read_message(session: Session, message: dict[str, Any]) -> None:
         session.unread_line(message.get("type"), message)
 
 
-def _read_blocks(session: Session, blocks: list[Any]) -> None:
-    for block in blocks:
+def _read_blocks(session: Session, content: Any) -> None:
+    for block in content if isinstance(content, list) else [content]:
         if table_of(block).get("type") == "tool_use":
             session.call(block.get("id"), block.get("name"), block.get("input"))
         elif (

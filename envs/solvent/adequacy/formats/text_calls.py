@@ -50,9 +50,7 @@ def turns(document: Document, session: Session) -> None:
 
 def precedes_observation(document: Document, has_call: Callable[[str], bool]) -> bool:
     """Return whether a program's answer follows the first text with a call, in a document without native calls."""
-    if not document.message_keys.isdisjoint(("tool_calls", "function_call")) and any(
-        message.get("tool_calls") or message.get("function_call") for message in document.messages
-    ):
+    if not document.message_keys.isdisjoint(("tool_calls", "function_call")):
         return False
     asked = False
     for role, text in _spoken(document):
@@ -64,9 +62,7 @@ def precedes_observation(document: Document, has_call: Callable[[str], bool]) ->
 
 def text_in(message: dict[str, Any]) -> str:
     """Return the text of a message."""
-    content = message.get("content")
-    blocks = content if isinstance(content, list) else [content]
-    return "\n".join(filter(None, map(chat.text_in, blocks)))
+    return "\n".join(chat.texts_in(message.get("content")))
 
 
 def _spoken(document: Document) -> Iterator[tuple[str, str]]:
