@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from solvent.adequacy.formats import anthropic, chat
 from solvent.adequacy.formats.document import Document
 from solvent.adequacy.formats.session import Session
@@ -9,16 +11,7 @@ from solvent.adequacy.formats.texts import list_of, table_of, text_of
 
 NAME = "Factory Droid"
 
-_SILENT = [
-    "session_start",
-    "system",
-    "completion",
-    "result",
-    "todo_state",
-    "compaction_state",
-    "session_end",
-    "reasoning",
-]
+_SILENT = re.compile(r"session_(start|end)|system|completion|result|(todo|compaction)_state|reasoning")
 
 
 def sniff(document: Document) -> bool:
@@ -48,5 +41,5 @@ def turns(document: Document, session: Session) -> None:
             session.result(
                 value.get("id"), text_of(value.get("value", value.get("error"))), value.get("isError")
             )
-        elif kind not in _SILENT:
+        elif not _SILENT.fullmatch(str(kind)):
             session.unread_line(kind, value)

@@ -12,24 +12,9 @@ from solvent.adequacy.formats.texts import list_of, table_of, text_of
 NAME = "OpenHands"
 
 _SILENT = {
-    *(
-        "system",
-        "recall",
-        "think",
-        "null",
-        "none",
-        "start",
-        "pause",
-        "change_agent_state",
-        "agent_state_changed",
-    ),
-    *(
-        "condensation",
-        "condensation_request",
-        "SystemPromptEvent",
-        "ConversationStateUpdateEvent",
-        "PauseEvent",
-    ),
+    *("system", "recall", "think", "null", "none", "start", "pause"),
+    *("change_agent_state", "agent_state_changed"),
+    *("SystemPromptEvent", "ConversationStateUpdateEvent", "PauseEvent"),
 }
 _ERRORS = {"error", "user_rejected"}
 

@@ -16,36 +16,23 @@ FEEDBACK = re.compile(
 )
 """Beginning of what a hook asks for at the end of a turn."""
 
-_ELEMENTS = (
+_ELEMENT = re.compile(
+    r"""(?xs)<(
     # Claude Code
-    *(
-        "system-reminder",
-        "local-command-stdout",
-        "local-command-stderr",
-        "local-command-caveat",
-        "command-message",
-    ),
-    *(
-        "command-contents",
-        "bash-input",
-        "bash-stdout",
-        "bash-stderr",
-        "user-prompt-submit-hook",
-        "post-tool-use-hook",
-    ),
-    *("task-notification", "ide_opened_file", "ide_selection", "ide_diagnostics", "new_diagnostics"),
-    *("teammate-message", "skill"),
+    system-reminder|local-command-stdout|local-command-stderr|local-command-caveat|command-message|command-contents
+    |bash-input|bash-stdout|bash-stderr|user-prompt-submit-hook|post-tool-use-hook|task-notification
+    |ide_opened_file|ide_selection|ide_diagnostics|new_diagnostics|teammate-message|skill
     # Codex
-    *("user_instructions", "environment_context", "INSTRUCTIONS", "turn_aborted", "user_shell_command"),
-    *("subagent_notification", "collaboration_mode", "permissions", "codex_internal_context", "goal_context"),
+    |user_instructions|environment_context|INSTRUCTIONS|turn_aborted|user_shell_command|subagent_notification
+    |collaboration_mode|permissions|codex_internal_context|goal_context
     # Gemini CLI
-    *("session_context", "hook_context", "state_snapshot"),
+    |session_context|hook_context|state_snapshot
     # Cursor
-    *("user_info", "project_layout", "git_status", "open_and_recently_viewed_files"),
+    |user_info|project_layout|git_status|open_and_recently_viewed_files
     # Cline, Roo Code
-    *("environment_details", "explicit_instructions", "final_file_content"),
+    |environment_details|explicit_instructions|final_file_content
+    )(?=[\s>])[^>]*>.*?</\1[^>]*>"""
 )
-_ELEMENT = re.compile(rf"(?s)<({'|'.join(_ELEMENTS)})(?=[\s>])[^>]*>.*?</\1[^>]*>")
 _BEGINNINGS = re.compile(
     r"""(?x)\s*\[?(
     Request\ interrupted\ by\ user|Caveat:\ The\ messages\ below\ were|This\ session\ is\ being\ continued\ from
