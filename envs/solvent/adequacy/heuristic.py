@@ -57,7 +57,6 @@ class Adequacy:
         sentence: the sentence that decided.
         spans: its phrases.
         strong_negative: the response asserts that something is absent.
-        escalate: a judge should look: a contradiction, or a score of 2 or more.
         certain: marks alone contradict the response, so that its agent may be stopped.
     """
 
@@ -67,8 +66,12 @@ class Adequacy:
     sentence: str
     spans: tuple[str, ...]
     strong_negative: bool
-    escalate: bool
     certain: bool = False
+
+    @property
+    def escalate(self) -> bool:
+        """Whether a judge should look."""
+        return self.score >= 2
 
 
 def score(
@@ -96,9 +99,7 @@ def score(
         claim = finding.claim
         rule = f"{(claim.words or Words.PLAIN).name.lower()}/contradicted"
         grounds = (finding.kind, *signals)
-        return Adequacy(
-            WORST, rule, grounds, claim.text, claim.spans, negative, escalate=True, certain=finding.certain
-        )
+        return Adequacy(WORST, rule, grounds, claim.text, claim.spans, negative, certain=finding.certain)
     best, rule, decisive = -1, "nothing_asserted", Claim("")
     for claim in material.claims:
         if claim.words is None:
@@ -107,8 +108,7 @@ def score(
         value = MATRIX[_words(claim, looks, material)][evidence]
         if value > best:
             best, rule, decisive = value, f"{claim.words.name.lower()}/{evidence.name.lower()}", claim
-    escalate = best > 1
-    return Adequacy(max(0, best), rule, signals, decisive.text, decisive.spans, negative, escalate)
+    return Adequacy(max(0, best), rule, signals, decisive.text, decisive.spans, negative)
 
 
 def _looks(material: Material, response: str) -> tuple[list[Call], tuple[str, ...]]:

@@ -124,7 +124,7 @@ def triggered(triggers: Iterable[Trigger], calls: Sequence[Call], adequacy: Adeq
     if not fired or adequacy.rule == "nothing_asserted" or adequacy.rule.startswith("hedged"):
         return adequacy
     raised = max(FAILED_FROM, adequacy.score)
-    return replace(adequacy, score=raised, signals=adequacy.signals + fired, escalate=True)
+    return replace(adequacy, score=raised, signals=adequacy.signals + fired)
 
 
 def triggers_beside(scores: Path) -> list[Trigger]:
