@@ -285,14 +285,10 @@ def open_failures(calls: Sequence[Call]) -> list[Call]:
         if is_look(call):
             continue
         if outcome(call) is Outcome.FAILED:
-            standing = [failed for failed in standing if not _same_command(call, failed)] + [call]
+            standing = [failed for failed in standing if commands(failed) != commands(call)] + [call]
         elif outcome(call) is Outcome.PASSED:
             standing = [failed for failed in standing if not _settles(call, failed)]
     return standing
-
-
-def _same_command(later: Call, earlier: Call) -> bool:
-    return commands(later) == commands(earlier)
 
 
 def _settles(later: Call, failed: Call) -> bool:

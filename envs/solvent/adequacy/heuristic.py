@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 from solvent.adequacy.calls import Call, Outcome, is_search, outcome, stems
 from solvent.adequacy.marks import Material, answered, contradiction, tells_of_failure, unmeasured
-from solvent.adequacy.marks.material import PATH
-from solvent.adequacy.words import Claim, Words, claims, phrases, vocabulary
+from solvent.adequacy.marks.material import PATH, pattern
+from solvent.adequacy.words import Claim, Words, claims, phrases
 
 __all__ = ["CUTS", "MATRIX", "Adequacy", "Evidence", "score"]
 
@@ -91,7 +91,7 @@ def score(
         earlier: the calls of earlier turns of the session, in order.
         cuts: from how many calls on evidence is reasonable, and ample.
     """
-    is_text = not calls and not earlier and re.search(vocabulary()["claims"]["asks_for_text"], query)
+    is_text = not calls and not earlier and pattern("asks_for_text").search(query)
     material = Material([] if is_text else claims(response), query, calls, earlier)
     looks, signals = _looks(material, response)
     negative = any(claim.negative for claim in material.claims)
@@ -172,9 +172,6 @@ def _evidence(claim: Claim, looks: Sequence[Call], material: Material, cuts: tup
 
 def _evidence_of_query(claim: Claim, material: Material) -> Evidence:
     """Return the evidence of a session without calls: what was given, or what one may know of things in general."""
-    patterns = vocabulary()["patterns"]
-    general = material.query and not re.search(patterns["particular"], material.query)
-    given = re.search(patterns["material"], material.query) or any(
-        "```" in one.text for one in material.claims
-    )
+    general = material.query and not pattern("particular").search(material.query)
+    given = pattern("material").search(material.query) or any("```" in one.text for one in material.claims)
     return Evidence.THIN if given or (general and claim.words is Words.PLAIN) else Evidence.NONE

@@ -38,12 +38,11 @@ class Format(Protocol):
 
 @functools.cache
 def formats() -> tuple[Format, ...]:
-    """Return the modules of all formats, those that are general last."""
+    """Return the modules of all formats."""
     package = __name__.rpartition(".")[0]
     names = (module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
     modules = [importlib.import_module(f"{package}.{name}") for name in names]
-    readers = [module for module in modules if hasattr(module, "NAME")]
-    return tuple(sorted(readers, key=lambda module: hasattr(module, "GENERAL")))
+    return tuple(module for module in modules if hasattr(module, "NAME"))
 
 
 def claims(document: Document) -> tuple[Format, ...]:
