@@ -6,6 +6,7 @@ import pytest
 from solvent.adequacy import Call, score
 from solvent.adequacy.agreement import kappa, kappa_difference
 from solvent.adequacy.drift import Drift, DriftMonitor, follow
+from solvent.adequacy.formats import Turn
 from solvent.adequacy.patterns import Trigger, patterns_of, triggered
 from solvent.adequacy.records import record_of
 from solvent.files import now, read_records
@@ -40,7 +41,7 @@ def test_drift_follows_the_rater_that_the_labels_favour():
 
 
 def test_a_response_that_asserts_nothing_has_no_place_in_the_mean():
-    talk = record_of("You're welcome!", [], "", score("You're welcome!", []), id="t", session="s")
+    talk = record_of(Turn("s:t", "", "You're welcome!"), score("You're welcome!", []))
     rows = [*records(3, 3, 3, 3, 3), talk, *records(3)]
     assert [event.mean for event in follow_all(DriftMonitor(), rows)] == [3.0]
 

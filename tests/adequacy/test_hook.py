@@ -31,8 +31,7 @@ def prompt(**fields):
 
 def logged(decision, **fields) -> ScoreRecord:
     """The line that the hook's command logs."""
-    turn, own = decision.turn, {"id": decision.turn.id, "session": "s"}
-    return record_of(turn.response, turn.calls, turn.query, decision.adequacy, **(own | fields))
+    return record_of(decision.turn, decision.adequacy, **({"session": "s"} | fields))
 
 
 def knows(record, **fields):

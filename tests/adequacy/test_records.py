@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from solvent.adequacy import correction_for, score
+from solvent.adequacy.formats import Turn
 from solvent.adequacy.records import (
     Ratings,
     corrections,
@@ -20,7 +21,7 @@ CLAIM = "Retries do not exist in this codebase."
 
 
 def scored(response=CLAIM, calls=(READ,), query="Does it retry?", **fields):
-    return record_of(response, calls, query, score(response, calls, query), **fields)
+    return record_of(Turn("r", query, response, calls), score(response, calls, query), **fields)
 
 
 @pytest.mark.parametrize(
@@ -33,8 +34,8 @@ def test_a_query_has_a_type(query, kind):
 
 
 def test_lines_of_an_id_are_joined():
-    first = scored(id="r")
-    judged = scored(id="r", epad=Ratings(heuristic=2, judge=1), sya=Ratings(judge=0))
+    first = scored()
+    judged = scored(epad=Ratings(heuristic=2, judge=1), sya=Ratings(judge=0))
     label = labelled(first, epad=3, by="A", reason="why")
     (result,) = merged([first, label, judged])
     assert (result.epad, result.sya) == (Ratings(heuristic=2, judge=1, human=3), Ratings(judge=0))
@@ -42,7 +43,7 @@ def test_lines_of_an_id_are_joined():
 
 
 def test_the_last_label_of_an_id_counts():
-    first = scored(id="r")
+    first = scored()
     (result,) = merged([labelled(first, epad=3, by="A"), labelled(first, epad=1, by="B")])
     assert (result.epad.human, result.labelled_by) == (1, "B")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from solvent.adequacy import Call, score
 from solvent.adequacy.drift import DriftMonitor
+from solvent.adequacy.formats import Turn
 from solvent.adequacy.records import Incident, Ratings, record_of, rows_of
 from tests.labs import lines
 
@@ -28,9 +29,9 @@ READ = tool("Read", "def send(request): ...", file_path="src/client.py")
 def record(i, epad, session="s", tools=("Read",), **ratings):
     """A scored response: a denial for 2 and 3, else a hedge."""
     response = "Retries do not exist." if epad > 1 else "It may retry."
-    calls = [Call(name, {}, "x") for name in tools]
+    calls = tuple(Call(name, {}, "x") for name in tools)
     given = Ratings(**({"heuristic": epad} | ratings))
-    return record_of(response, calls, "", score(response, calls), id=str(i), session=session, epad=given)
+    return record_of(Turn(f"{i}", "", response, calls), score(response, calls), session=session, epad=given)
 
 
 def records(*scores, **fields):

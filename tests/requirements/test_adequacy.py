@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from solvent.adequacy import correction_for, score
 from solvent.adequacy.agreement import Labelled, agreement, discover, kappa, ratings_of, scored
+from solvent.adequacy.formats import Turn
 from solvent.adequacy.hook import Log, judge_payload
 from solvent.adequacy.judge import Judge
 from solvent.adequacy.patterns import accepted, find_patterns, triggered
@@ -41,7 +42,7 @@ def adequacy(*arguments, typed=""):
 
 
 def logged(response, calls=(), query="", **fields):
-    return record_of(response, calls, query, score(response, calls, query), **fields)
+    return record_of(Turn("r", query, response, tuple(calls)), score(response, calls, query), **fields)
 
 
 @pytest.fixture

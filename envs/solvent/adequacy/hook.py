@@ -123,7 +123,7 @@ def judge_payload(
     verdict = VERDICTS[scored.score]
     if turn.unread and verdict != "accept":
         return Decision(message=f"no verdict: {turn.unread} blocks not read")
-    session = session or turn.id.rpartition(":")[0]
+    session = session or turn.session
     was_stopped = _was_stopped(fields, event, turn, log.last(session))
     stopped = act and scored.certain and event != "afterAgentResponse" and not was_stopped
     output: dict[str, Any] = {}

@@ -23,6 +23,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from solvent.adequacy.calls import Call, calls_of
+from solvent.adequacy.formats import Turn
 from solvent.adequacy.heuristic import Adequacy, score
 from solvent.adequacy.words import phrases, vocabulary
 from solvent.files import RECORD, now
@@ -97,15 +98,13 @@ class ScoreRecord(BaseModel):
     reason: str = ""
 
 
-def record_of(
-    response: str, calls: Sequence[Call], query: str, adequacy: Adequacy, **fields: Any
-) -> ScoreRecord:
-    """Return the line of a response that the heuristic scored; ``fields`` are further ones, such as ``id``."""
-    digest = json.dumps([response, rows_of(calls), query], sort_keys=True, default=str)
+def record_of(turn: Turn, adequacy: Adequacy, **fields: Any) -> ScoreRecord:
+    """Return the line of a turn whose response the heuristic scored; ``fields`` replace or complete its own."""
+    digest = json.dumps([turn.response, rows_of(turn.calls), turn.query], sort_keys=True, default=str)
     sha256 = hashlib.sha256(digest.encode()).hexdigest()
-    tools, negative = [call.name for call in calls], adequacy.strong_negative
+    tools, negative = [call.name for call in turn.calls], adequacy.strong_negative
     own = {
-        "id": sha256[:16],
+        "id": turn.id,
         "tool_context": {"tool_calls": len(tools), "tool_types": tools, "has_strong_negative": negative},
         "epad": {"heuristic": None if adequacy.rule == "nothing_asserted" else adequacy.score},
         "rule": adequacy.rule,
@@ -114,8 +113,9 @@ def record_of(
         "certain": adequacy.certain,
         "time": now(),
         "sha256": sha256,
+        "session": turn.session,
     }
-    return ScoreRecord.model_validate({**_style(response, query), **own, **fields})
+    return ScoreRecord.model_validate({**_style(turn.response, turn.query), **own, **fields})
 
 
 def _style(response: str, query: str) -> dict[str, Any]:

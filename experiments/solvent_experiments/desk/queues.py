@@ -197,10 +197,7 @@ class Responses:
     def _scored(self, key: str) -> ScoreRecord:
         """Return a response as it was logged, under whatever limits; one that was not is scored here."""
         turn = self._turns[key]
-        own = record_of(
-            turn.response, turn.calls, turn.query, score_turn(turn, triggers_beside(self._scores)), id=key,
-            session=key.rpartition(":")[0],
-        )  # fmt: skip
+        own = record_of(turn, score_turn(turn, triggers_beside(self._scores)))
         logged = {(one.id, one.sha256): one for one in merged(self._records())}
         return logged.get((own.id, own.sha256), own)
 

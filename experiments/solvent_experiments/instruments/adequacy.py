@@ -79,11 +79,13 @@ def score(
 
     Example: `solvent adequacy score session.jsonl`
     """
+    from solvent.adequacy.records import record_of
+
     target = out or SCORES
     heuristic = _scoring(target, limits)
     scored = [(turn, None if turn.unread else heuristic(turn)) for turn in _turns(file)]
     if out or not as_json:
-        append_records(target, (_record(turn, adequacy) for turn, adequacy in scored if adequacy))
+        append_records(target, (record_of(turn, adequacy) for turn, adequacy in scored if adequacy))
     if as_json:
         for turn, adequacy in scored:
             typer.echo(json.dumps(_row(turn, adequacy)))
@@ -111,15 +113,14 @@ def hook(
 
     Example: `solvent adequacy hook --install claude-code`
     """
-    from solvent.adequacy.heuristic import CUTS
     from solvent.adequacy.hook import judge_payload
+    from solvent.adequacy.records import record_of
 
     if install:
         _show_settings(install)
         return
     try:
-        adopted, payload = _limits(limits), sys.stdin.buffer.read(LONGEST_LINE)
-        cuts = adopted.cuts if adopted else CUTS
+        cuts, payload = _cuts(limits), sys.stdin.buffer.read(LONGEST_LINE)
         decision = judge_payload(payload, act=act, log=_log(scores), cuts=cuts)
     except (OSError, ValueError) as error:
         complain(f"no verdict: {error!s:.500}")
@@ -128,7 +129,7 @@ def hook(
     try:
         if decision.turn and decision.adequacy:
             fields = {"shadow": not act, "session": decision.session, "stopped": decision.stopped}
-            append_records(scores, [_record(decision.turn, decision.adequacy, **fields)])
+            append_records(scores, [record_of(decision.turn, decision.adequacy, **fields)])
         if decision.given:
             append_records(scores.with_name(GIVEN), [decision.given])
     except (OSError, ValueError) as error:
@@ -159,7 +160,7 @@ def judge(
 
     Example: `solvent adequacy judge session.jsonl --url http://127.0.0.1:8000/v1 --model small --escalated`
     """
-    from solvent.adequacy.records import Ratings
+    from solvent.adequacy.records import Ratings, record_of
     from solvent.chat import ChatError, EndpointError
 
     heuristic, asked = _scoring(scores, limits), _judge(url, model, timeout, fresh=fresh)
@@ -174,7 +175,7 @@ def judge(
         except ChatError as error:
             complain(f"{turn.id}: {error}")
             continue
-        record = _record(turn, adequacy, sya=Ratings(judge=answer.sya), reason=answer.reason[:1000])
+        record = record_of(turn, adequacy, sya=Ratings(judge=answer.sya), reason=answer.reason[:1000])
         epad = record.epad.model_copy(update={"judge": answer.epad})
         append_records(scores, [record.model_copy(update={"epad": epad})])
         say(f"{answer.epad} (heuristic {adequacy.score})  {turn.id}  {one_line(answer.reason)}")
@@ -393,19 +394,17 @@ def _turns(file: Path) -> tuple[Turn, ...]:
 
 def _scoring(scores: Path, limits: Path | None) -> Callable[[Turn], Adequacy]:
     """Return the heuristic with the triggers beside the scores and the adopted limits."""
-    from solvent.adequacy.heuristic import CUTS
     from solvent.adequacy.patterns import score_turn, triggers_beside
 
+    return functools.partial(score_turn, triggers=triggers_beside(scores), cuts=_cuts(limits))
+
+
+def _cuts(limits: Path | None) -> tuple[int, int]:
+    """Return the limits of evidence, the adopted or the shipped ones."""
+    from solvent.adequacy.heuristic import CUTS
+
     adopted = _limits(limits)
-    cuts = adopted.cuts if adopted else CUTS
-    return functools.partial(score_turn, triggers=triggers_beside(scores), cuts=cuts)
-
-
-def _record(turn: Turn, adequacy: Adequacy, **fields: Any) -> ScoreRecord:
-    from solvent.adequacy.records import record_of
-
-    own = {"id": turn.id, "session": turn.id.rpartition(":")[0]} | fields
-    return record_of(turn.response, turn.calls, turn.query, adequacy, **own)
+    return adopted.cuts if adopted else CUTS
 
 
 def _limits(path: Path | None) -> Limits | None:

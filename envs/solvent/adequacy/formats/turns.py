@@ -46,6 +46,11 @@ class Turn:
     history: History = field(default=History(), repr=False, compare=False)
 
     @property
+    def session(self) -> str:
+        """The session, as the id names it; empty if it doesn't."""
+        return self.id.rpartition(":")[0]
+
+    @property
     def earlier(self) -> tuple[Call, ...]:
         """The other calls made in the session before the end of the turn: of earlier turns, and of child runs."""
         calls, begin, end = self.history
