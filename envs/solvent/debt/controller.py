@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationError
 
+from solvent.errors import number_between
 from solvent.files import RECORD, first_problem, read_input, strict_json, write_atomically
 from solvent.lab.codes import REFUSAL_REASONS
 from solvent.lab.mechanisms.debt import (
@@ -72,12 +73,15 @@ class EpistemicController:
         decay: float = 0.0,
         accuracy: float = 0.0,
     ) -> None:
-        if learnable_bits is not None and _number("learnable_bits", learnable_bits) <= 0.0:
+        if (
+            learnable_bits is not None
+            and number_between("learnable_bits", learnable_bits, -MOST, MOST) <= 0.0
+        ):
             raise ValueError(f"learnable_bits: got {learnable_bits!r}; allowed: above 0, or None")
         self.params = params if params is not None else preset("document")
         self.learnable_bits = learnable_bits
         self.decay, self.accuracy = (
-            _number(name, share, low=0.0, high=1.0)
+            number_between(name, share, 0.0, 1.0)
             for name, share in (("decay", decay), ("accuracy", accuracy))
         )
         self._rules = debt_rules(self.params)
@@ -131,7 +135,7 @@ class EpistemicController:
         Raises:
             ValueError: the claim is negative, not finite or above ``learnable_bits``, or the id has an open claim.
         """
-        claim = _number("expected_gain_bits", expected_gain_bits, low=0.0)
+        claim = number_between("expected_gain_bits", expected_gain_bits, 0.0, MOST)
         if self.learnable_bits is not None and claim > self.learnable_bits:
             raise ValueError(
                 f"expected_gain_bits: got {claim:g}; allowed: 0 to {self.learnable_bits:g} bits, what could be learnt"
@@ -150,7 +154,7 @@ class EpistemicController:
         Raises:
             ValueError: the id has no open claim, or the gain is not finite.
         """
-        gain = _number("actual_gain_bits", actual_gain_bits)
+        gain = number_between("actual_gain_bits", actual_gain_bits, -MOST, MOST)
         if action_id not in self._open:
             raise ValueError(f"action_id: {action_id!r} has no open claim; allowed: an id with one")
         claim = self._open.pop(action_id)
@@ -204,7 +208,7 @@ class EpistemicController:
         Raises:
             ValueError: the cost is negative or not finite.
         """
-        cost = _number("base_cost", base_cost, low=0.0)
+        cost = number_between("base_cost", base_cost, 0.0, MOST)
         return cost * float(multiplier(self._rules, self._debt, cost))
 
     def should_refuse_action(
@@ -233,7 +237,7 @@ class EpistemicController:
         """
         wells, left = _wells("base_cost_wells", base_cost_wells), _wells("budget_remaining", budget_remaining)
         rules = self._rules.copy()
-        rules.threshold = _number("debt_hard_threshold", debt_hard_threshold, low=0.0)
+        rules.threshold = number_between("debt_hard_threshold", debt_hard_threshold, 0.0, MOST)
         calibrations = CALIBRATION_TEMPLATES if calibration_templates is None else calibration_templates
         code, inflated, by_threshold, by_cost = should_refuse(
             rules, self._debt, wells, left, template_name in calibrations
@@ -256,17 +260,7 @@ class EpistemicController:
 
 
 def _wells(name: str, value: float) -> int:
-    number = _number(name, value, low=0.0)
+    number = number_between(name, value, 0.0, MOST)
     if not (number.is_integer() and number <= MOST_WELLS):
         raise ValueError(f"{name}: got {value!r}; allowed: a whole number of wells, at most {MOST_WELLS}")
     return int(number)
-
-
-def _number(name: str, value: float, low: float = -MOST, high: float = MOST) -> float:
-    try:
-        number = None if isinstance(value, str | bytes | bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = None
-    if number is None or not low <= number <= high:  # a NaN is in no range
-        raise ValueError(f"{name}: got {value!r:.60}; allowed: a number from {low:g} to {high:g}")
-    return number

@@ -49,6 +49,7 @@ from solvent.energy.pricing import (
 )
 from solvent.energy.rules import Discomfort, Evidence, Proposal, ProposalError
 from solvent.energy.saved import RECENT_HEARTBEATS, State, read_state
+from solvent.errors import number_between
 from solvent.files import first_problem, write_atomically
 from solvent.lab.mechanisms import energy as lab_energy
 from solvent.lab.mechanisms.energy import CAP, DIMENSIONS, HIGHEST, EnergyParams
@@ -128,10 +129,10 @@ class EnergyMeter:
         params: EnergyParams = _DEFAULTS,
         clock: Callable[[], datetime.datetime] = datetime.datetime.now,
     ) -> None:
-        self.regeneration = _number("regeneration", regeneration)
-        self.cap = _number("cap", cap, 1.0 / UNIT)
+        self.regeneration = number_between("regeneration", regeneration, 0.0, MOST_ENERGY)
+        self.cap = number_between("cap", cap, 1.0 / UNIT, MOST_ENERGY)
         self._income, self._cap = in_thousandths(self.regeneration), in_thousandths(self.cap)
-        begins = in_thousandths(_number("start", start))
+        begins = in_thousandths(number_between("start", start, 0.0, MOST_ENERGY))
         if begins > self._cap:
             raise ValueError(f"start: got {number_text(start)}; allowed: at most the cap {number_text(cap)}")
         self.params, self._clock = params, clock
@@ -484,10 +485,11 @@ def energy_for_action(
         if len(ratings) != len(DIMENSIONS):
             raise ValueError(f"ratings: got {len(ratings)}; allowed: five ({', '.join(DIMENSIONS)})")
         rated = zip(DIMENSIONS, ratings, strict=True)
-        factors = {what: _number(what, rating, 0.0, HIGHEST) for what, rating in rated}
+        factors = {what: number_between(what, rating, 0.0, HIGHEST) for what, rating in rated}
         cost = lab_energy.base_cost(factors.values())
-    base = round(_number("cost", cost), 3)
-    floor, contexts = (None, BOTH) if category == ACTION else CATEGORIES[category][3:5]
+    base = round(number_between("cost", cost, 0.0, MOST_ENERGY), 3)
+    row = CATEGORIES.get(category)
+    floor, contexts = (row.floor, row.contexts) if row else (None, BOTH)
     if floor is not None and base < floor:
         raise ValueError(
             f"{name}: got a cost of {number_text(base)}; allowed: at least its floor {number_text(floor)}"
@@ -512,13 +514,3 @@ def intent_summary_text(
 def number_text(value: float) -> str:
     """Format a number to three decimals without trailing zeros: ``6``, ``4.5``."""
     return f"{round(float(value), 3) + 0.0:.10g}"
-
-
-def _number(name: str, value: Any, low: float = 0.0, high: float = MOST_ENERGY) -> float:
-    try:
-        number = math.nan if isinstance(value, bool | str | bytes) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not low <= number <= high:
-        raise ValueError(f"{name}: got {value!r:.60}; allowed: a number from {low:g} to {high:.7g}")
-    return number
