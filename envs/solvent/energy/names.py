@@ -6,9 +6,12 @@ is split into words, the words into clauses at *and*, and a clause is read in th
 
     1. a name of one word: a few words mean something else when they stand alone
     2. nouns only, as in ``workspace_symbols``: it reads
-    3. a noun and a word of looking at its end, as in ``email_search``: it reads
+    3. a noun and a word of looking at its end, as in ``email_search``, or a read of what shows, as in
+       ``get_purge_status``: it reads
     4. the first verb, with its objects: ``create_order`` moves money
     5. verbs that mean the same wherever they stand, as in ``message_delete``
+    6. a verb at the end after a noun, as in ``follow_request_authorize``, and a message that is made or sent, as in
+       ``create_post``
 
 Known approximation: English words, and no grammar but their order.
 """
@@ -156,24 +159,7 @@ def _deeds_of_clause(clause: list[str], *, versioned: bool) -> dict[str, str]:
     verbs = _verbs_of_clause(clause, versioned=versioned)
     if not verbs:
         return {}
-    place = min(verbs)
-    verb, deed, last = clause[place], verbs[place], clause[-1]
-    if deed == "read" and last in KINDS["shows"]:  # get_purge_status
-        return {"read": verb}
-    explicit = {deed: clause[at] for at, deed in verbs.items() if clause[at] in KINDS["anywhere"]}
-    if verb in KINDS["noun"] and not explicit and _looks(last, deed):
-        return {"read": last}
-    objects = clause[place + 1 :]
-    phrases = _phrases(objects or clause[:place])
-    deeds = _with_objects(verb, deed, phrases, clause) | explicit
-    if verb in KINDS["noun"] and last not in KINDS["noun"] and len(clause) - 1 in verbs:
-        deeds.setdefault(verbs[len(clause) - 1], last)  # follow_request_authorize
-    makes = deed in ("create", "anything", "untold") and KINDS["drafting"].isdisjoint(clause)
-    if objects and (makes or deed.startswith(("send", "either"))):
-        for word in phrases[0]:
-            if word in KINDS["message"]:  # create_post
-                deeds.setdefault(_VERBS[word], word)
-    return deeds
+    return _look_of_clause(clause, verbs) or _deeds_of_verbs(clause, verbs)
 
 
 def _is_of_things(clause: list[str]) -> bool:
@@ -182,10 +168,36 @@ def _is_of_things(clause: list[str]) -> bool:
     return bool(clause) and only_reads and KINDS["things"].issuperset(clause)
 
 
-def _looks(last: str, deed: str) -> bool:
-    """Return whether the last word says that something is looked at: email_search, order_status."""
-    shows = last in KINDS["shows"] and deed in ("create", "delete", "anything")
-    return last in KINDS["looking"] or shows
+def _look_of_clause(clause: list[str], verbs: dict[int, str]) -> dict[str, str]:
+    """Return the reading of a clause whose last word says that something is looked at; else nothing."""
+    place, last = min(verbs), clause[-1]
+    verb, deed = clause[place], verbs[place]
+    if deed == "read" and last in KINDS["shows"]:  # get_purge_status
+        return {"read": verb}
+    shows = last in KINDS["shows"] and deed in ("create", "delete", "anything")  # order_status
+    looks = last in KINDS["looking"] or shows
+    return {"read": last} if verb in KINDS["noun"] and looks and not _explicit(clause, verbs) else {}
+
+
+def _explicit(clause: list[str], verbs: dict[int, str]) -> dict[str, str]:
+    """Return the deeds of verbs that mean the same wherever they stand."""
+    return {deed: clause[at] for at, deed in verbs.items() if clause[at] in KINDS["anywhere"]}
+
+
+def _deeds_of_verbs(clause: list[str], verbs: dict[int, str]) -> dict[str, str]:
+    """Return the deeds of the first verb with its objects, and of others that count."""
+    place, last = min(verbs), clause[-1]
+    verb, deed, objects = clause[place], verbs[place], clause[place + 1 :]
+    phrases = _phrases(objects or clause[:place])
+    deeds = _with_objects(verb, deed, phrases, clause) | _explicit(clause, verbs)
+    if verb in KINDS["noun"] and last not in KINDS["noun"] and len(clause) - 1 in verbs:
+        deeds.setdefault(verbs[len(clause) - 1], last)  # follow_request_authorize
+    makes = deed in ("create", "anything", "untold") and KINDS["drafting"].isdisjoint(clause)
+    if objects and (makes or deed.startswith(("send", "either"))):
+        for word in phrases[0]:
+            if word in KINDS["message"]:  # create_post
+                deeds.setdefault(_VERBS[word], word)
+    return deeds
 
 
 def _phrases(objects: list[str]) -> list[list[str]]:
