@@ -178,24 +178,21 @@ def _verdict(
 ) -> dict[str, Any]:
     """Return the verdict on vectors; a ``given`` gap takes the place of the measured one."""
     try:
-        gap = gap_of(claim, spans, policy.top_k, policy.rank_r, policy.oracle if oracle is None else oracle)
+        gap, used_gap = _measured(policy, claim, spans, oracle, given)
     except (TypeError, ValueError) as error:  # GateError is one
         return _bad_data(policy, str(error), notes)
-    if not gap.claim.used:
-        return _bad_data(policy, "no evidence given", notes)
-    energy, own_gap = rounded(gap.claim.energy), rounded(gap.energy_gap)
-    used_gap = own_gap if given is None else _number(given)
-    if not -1.0 <= used_gap <= 1.0:
-        return _bad_data(policy, "the energy gap given is not a number from -1 to 1", notes)
+    energy = rounded(gap.claim.energy)
     value = used_gap if policy.measure == "energy_gap" else energy
-    verdict = policy.decide(value)
     modes = _failure_modes(gap, value, policy)
     fired = [check for check in checks if check.fired]
     responses = {mode["response"] for mode in modes}
-    verdicts = [verdict, *(check.severity for check in fired), *(v for v in SEVERITY if v in responses)]
+    verdicts = [
+        policy.decide(value),
+        *(check.severity for check in fired),
+        *(v for v in SEVERITY if v in responses),
+    ]
     if "fallback" in responses:
         verdicts.append(FIXED["strict"].decide(energy))
-    where = {"accept": "within", "review": "in the review band above", "reject": "above"}[verdict]
     return {
         "verdict": severest(*verdicts),
         "hallucination_energy": energy,
@@ -204,15 +201,50 @@ def _verdict(
         "oracle_energy": rounded(gap.oracle_energy),
         "oracle_spread": rounded(gap.oracle_spread),
         "reasons": [
-            f"{policy.measure} {value:g} is {where} {policy.tau_accept:g} ({policy.name})",
+            _decision_of(policy, value),
             *notes,
             *(f"{mode['name']} ({mode['response']}): {mode['explanation']}" for mode in modes),
-            *([f"the gap was given; measured here it is {own_gap:g}"] if used_gap != own_gap else []),
+            *_difference(used_gap, gap),
             *(f"{check.name}: {check.explanation}" for check in fired),
         ],
         "checks": [check._asdict() | {"found": list(check.found)} for check in checks],
         "failure_modes": modes,
     }
+
+
+def _measured(
+    policy: Policy,
+    claim: ArrayLike,
+    spans: ArrayLike,
+    oracle: Oracle | Sequence[Oracle] | None,
+    given: float | None,
+) -> tuple[Gap, float]:
+    """Return what is measured, and the gap to use.
+
+    Raises:
+        TypeError, ValueError: the vectors or the given gap can't be used, or there is no evidence.
+    """
+    gap = gap_of(claim, spans, policy.top_k, policy.rank_r, policy.oracle if oracle is None else oracle)
+    if not gap.claim.used:
+        raise GateError("no evidence given")
+    own_gap = rounded(gap.energy_gap)
+    used_gap = own_gap if given is None else _number(given)
+    if not -1.0 <= used_gap <= 1.0:
+        raise GateError("the energy gap given is not a number from -1 to 1")
+    return gap, used_gap
+
+
+def _decision_of(policy: Policy, value: float) -> str:
+    """Return what the policy says of the value that it compares, in words."""
+    bands = {"accept": "within", "review": "in the review band above", "reject": "above"}
+    band = bands[policy.decide(value)]
+    return f"{policy.measure} {value:g} is {band} {policy.tau_accept:g} ({policy.name})"
+
+
+def _difference(used_gap: float, gap: Gap) -> list[str]:
+    """Return that another gap than the given one was measured, if so."""
+    own_gap = rounded(gap.energy_gap)
+    return [f"the gap was given; measured here it is {own_gap:g}"] if used_gap != own_gap else []
 
 
 def _bad_data(policy: Policy, why: str, notes: Sequence[str]) -> dict[str, Any]:
