@@ -62,22 +62,34 @@ def _false_success(material: Material, failures: Sequence[Call]) -> Finding | No
     left out beside other claims is a finding, too, but not a certain one.
     """
     checked = any(is_check(call) and ran(call) for call in failures)
-    after = material.calls[_place(failures[-1], material.calls) + 1 :]
-    last = not any(outcome(call) is Outcome.PASSED for call in after)
     open_ended = any(_leaves_open(claim, checked=checked) for claim in material.claims)
+    last = not _succeeds_after(failures[-1], material.calls)
     quotes = _quotes(material, failures)
-    for claim in material.claims:
-        says_done = bool(pattern("done").match(claim.text))
-        if open_ended and not (checked and says_done):
-            continue
-        if says_done or _claims_success(claim) or (not quotes and _claims_work(claim, last=last)):
-            return Finding("untold_failure", claim, certain=last and not open_ended)
-    omits = checked and material.asserted and not open_ended and not quotes
-    return Finding("untold_failure", material.asserted[0], certain=False) if omits else None
+    if open_ended:
+        successes = [claim for claim in material.claims if checked and _says_done(claim)]
+    else:
+        successes = [
+            claim for claim in material.claims if _speaks_of_success(claim, quotes=quotes, last=last)
+        ]
+    omitting = material.asserted if checked and not open_ended and not quotes else []
+    claims = successes or omitting
+    certain = bool(successes) and last and not open_ended
+    return Finding("untold_failure", claims[0], certain=certain) if claims else None
 
 
-def _place(call: Call, calls: Sequence[Call]) -> int:
-    return next(place for place, other in enumerate(calls) if other is call)
+def _succeeds_after(failure: Call, calls: Sequence[Call]) -> bool:
+    """Return whether a call after a failure, which is one of the calls, succeeded."""
+    place = next(place for place, call in enumerate(calls) if call is failure)
+    return any(outcome(call) is Outcome.PASSED for call in calls[place + 1 :])
+
+
+def _speaks_of_success(claim: Claim, *, quotes: bool, last: bool) -> bool:
+    """Return whether a sentence claims success, or work in a response that does not quote the failure."""
+    return _says_done(claim) or _claims_success(claim) or (not quotes and _claims_work(claim, last=last))
+
+
+def _says_done(claim: Claim) -> bool:
+    return bool(pattern("done").match(claim.text))
 
 
 def _without_denied_failures(claim: Claim) -> str:

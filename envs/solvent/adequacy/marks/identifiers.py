@@ -56,15 +56,11 @@ def _shows(calls: Sequence[Call], identifier: str, denial: str) -> bool:
     """
     place = re.search(r"\b(?:in|from|by|under) `?([\w-]*[./][\w./-]*\w)", denial)
     where = place[1].strip(".") if place else ""
-    proof = False
-    for call in calls:
-        if not is_look(call) and _names(call.asked, identifier):
-            proof = False
-        elif not call.failed:
-            lines = [line for line in call.result.splitlines() if _names(line, identifier) and where in line]
-            hits = [line for line in lines if not denies(line)]
-            proof = proof or any(not (_USE.search(denial) and _DEFINITION.search(line)) for line in hits)
-    return proof
+    acts = [i for i, call in enumerate(calls) if not is_look(call) and _names(call.asked, identifier)]
+    since = calls[acts[-1] + 1 :] if acts else calls
+    lines = [line for call in since if not call.failed for line in call.result.splitlines()]
+    hits = [line for line in lines if _names(line, identifier) and where in line and not denies(line)]
+    return any(not (_USE.search(denial) and _DEFINITION.search(line)) for line in hits)
 
 
 def denied_things(text: str) -> frozenset[str]:

@@ -40,10 +40,10 @@ def _known_numbers(material: Material) -> set[str]:
     calls = material.session
     passed_lines = [len(_PASSED_LINE.findall(call.result)) for call in calls]
     counted = {0, 1, *passed_lines, sum(passed_lines), *_of_two_counts(calls), *_sums_of_runs(calls)}
-    return _shown_numbers(material) | {str(number) for number in counted}
+    return _visible_numbers(material) | {str(number) for number in counted}
 
 
-def _shown_numbers(material: Material) -> set[str]:
+def _visible_numbers(material: Material) -> set[str]:
     """Return the numbers that the question, a call or a result has."""
     calls = material.session
     texts = [material.query, *(call.result for call in calls), *(call.asked for call in calls)]
