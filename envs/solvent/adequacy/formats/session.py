@@ -2,8 +2,8 @@
 
 A turn begins with the user's words and ends before the next. Its response is what was said after its last call. Words
 that arrive before there is an answer belong to the same turn, and so does an answer that a hook's feedback asked for,
-which replaces the one before. What a known program writes in the user's name is nobody's words. A call that ends the
-work, such as ``attempt_completion``, carries the response.
+which replaces the one before. Text that a known program adds in the user's name is ignored. A call that ends the work,
+such as ``attempt_completion``, carries the response.
 
 The main agent and each child run have a *track* of turns each.
 
@@ -93,6 +93,7 @@ class _OpenTurn:
     by_key: dict[str, list[_Call]] = field(default_factory=dict)
     waiting: list[_Call] = field(default_factory=list)  # calls without a result
     unread: int = 0
+    left_open: bool = False  # under way at the end of the file
 
     @property
     def is_empty(self) -> bool:
@@ -137,6 +138,19 @@ class _Track:
         self.earlier_calls |= {call.key: call for call in turn.calls if call.key}
         if not turn.is_empty:
             self.turns.append(turn)
+
+
+class _Evidence:
+    """The calls of a session as data, in order. Their numbers have gaps, where a call only carried a response."""
+
+    def __init__(self, made: Iterable[_Call]) -> None:
+        in_order = sorted(made, key=lambda call: call.number)
+        self._numbers = [call.number for call in in_order]
+        self.calls = [call.finished() for call in in_order]
+
+    def place(self, number: int) -> int:
+        """Return the place of a call by its number, or that of the next one."""
+        return bisect_left(self._numbers, number)
 
 
 class Session:
@@ -335,48 +349,51 @@ class Session:
 
     def reading(self) -> Reading:
         """Return what was read."""
-        tracks = sorted(self._tracks.values(), key=lambda track: (not track.child, track.line))
-        main = tracks[-1] if tracks else None
-        under_way = main.now if main and not main.now.is_empty else None
-        response = under_way.response if under_way else None  # without one that feedback is to replace
-        for track in tracks:
-            unanswered = bool(track.now.calls) and not track.now.final_response
-            self.counts["turns without a response"] += unanswered
-            track.end(self._made[track.name])
-        finished = self._finished([turn for track in tracks for turn in track.turns])
+        for track in self._tracks.values():
+            self._end_unfinished(track)
+        every = [turn for track in self._tracks.values() for turn in track.turns]
+        evidence = self._evidence_by_session(every)
+        finished = (self._turn(turn, evidence) for turn in sorted(every, key=lambda turn: turn.place))
+        turns = (*(turn for turn in finished if turn.response), *self._added)
         notes = tuple(f"{what}: {count:,}" for what, count in sorted(self.counts.items()) if count)
-        turns = tuple(turn for turn in finished.values() if turn.response)
-        turns += tuple(self._added)
-        last = finished[id(main.turns[-1])] if main and main.turns else None
-        if last is not None and response is not None:
-            last = replace(last, response=cut(response))
-        return Reading(turns, notes, self._added[-1] if self._added else last)
+        return Reading(turns, notes, self._last(evidence))
 
-    def _finished(self, turns: list[_OpenTurn]) -> dict[int, Turn]:
-        """Return the turns as data, in the order of their beginnings; a session's turns share the list of its calls."""
+    def _end_unfinished(self, track: _Track) -> None:
+        """End the turn of a track that is under way at the end of the file."""
+        turn = track.now
+        turn.left_open = True
+        self.counts["turns without a response"] += bool(turn.calls) and not turn.final_response
+        track.end(self._made[track.name])
+
+    def _evidence_by_session(self, turns: Iterable[_OpenTurn]) -> dict[str, _Evidence]:
         made: dict[str, list[_Call]] = {}
         for turn in turns:
             made.setdefault(self._tracks[turn.key].name, []).extend(turn.evidence)
-        calls, numbers = {}, {}
-        for name, pending in made.items():
-            pending.sort(key=lambda call: call.number)
-            calls[name] = {call.number: call.finished() for call in pending}
-            numbers[name] = list(calls[name])
-        shared = {name: list(by_number.values()) for name, by_number in calls.items()}
-        finished = {}
-        for turn in sorted(turns, key=lambda turn: turn.place):
-            name = self._tracks[turn.key].name
-            own = tuple(calls[name][call.number] for call in turn.evidence)
-            begin, end = bisect_left(numbers[name], turn.begin), bisect_left(numbers[name], turn.end)
-            finished[id(turn)] = Turn(
-                id=f"{turn.key}:{turn.line}",
-                query=cut(turn.query),
-                response=cut(turn.final_response),
-                calls=own,
-                unread=turn.unread,
-                history=History(shared[name], begin, end),
-            )
-        return finished
+        return {name: _Evidence(calls) for name, calls in made.items()}
+
+    def _turn(self, turn: _OpenTurn, evidence: Mapping[str, _Evidence]) -> Turn:
+        """Return a turn as data; the turns of a session share the list of its calls."""
+        of_session = evidence[self._tracks[turn.key].name]
+        begin, end = of_session.place(turn.begin), of_session.place(turn.end)
+        return Turn(
+            id=f"{turn.key}:{turn.line}",
+            query=cut(turn.query),
+            response=cut(turn.final_response),
+            calls=tuple(of_session.calls[of_session.place(call.number)] for call in turn.evidence),
+            unread=turn.unread,
+            history=History(of_session.calls, begin, end),
+        )
+
+    def _last(self, evidence: Mapping[str, _Evidence]) -> Turn | None:
+        """Return the last turn of the main agent; under way, it has no response that feedback is to replace."""
+        if self._added:
+            return self._added[-1]
+        tracks = sorted(self._tracks.values(), key=lambda track: (not track.child, track.line))
+        if not (tracks and tracks[-1].turns):
+            return None
+        turn = tracks[-1].turns[-1]
+        last = self._turn(turn, evidence)
+        return replace(last, response=cut(turn.response)) if turn.left_open else last
 
 
 def _id(key: object) -> str:

@@ -108,13 +108,9 @@ def result_of(value: Any, *flags: bool | None, code: object = None) -> tuple[str
         code: the exit code in a field of the client.
     """
     report = json_object(value)
-    meta = table_of(report.get("metadata"))
-    reported = [table[key] for table in (report, meta) for key in _CODES if isinstance(table.get(key), int)]
-    if reported or (meta and "output" in report):
-        parts = (report.get(key) for key in ("output", "stdout", "content", "stderr", "error"))
-        text = "\n".join(filter(None, map(text_of, parts)))
-    else:
-        text = text_of(value)
+    reported = _reported_codes(report)
+    is_report = reported or (table_of(report.get("metadata")) and "output" in report)
+    text = _output_of(report) if is_report else text_of(value)
     codes = [
         number for number in (code, *reported) if isinstance(number, int) and not isinstance(number, bool)
     ]
@@ -124,6 +120,17 @@ def result_of(value: Any, *flags: bool | None, code: object = None) -> tuple[str
     known = [flag for flag in flags if flag is not None]
     known += [number != 0 for number in (*codes[:1], *([written] if written is not None else []))]
     return text, any(known) if known else None
+
+
+def _reported_codes(report: dict[str, Any]) -> list[int]:
+    """Return the exit codes in the fields of a program's report."""
+    tables = (report, table_of(report.get("metadata")))
+    return [table[key] for table in tables for key in _CODES if isinstance(table.get(key), int)]
+
+
+def _output_of(report: dict[str, Any]) -> str:
+    parts = (report.get(key) for key in ("output", "stdout", "content", "stderr", "error"))
+    return "\n".join(filter(None, map(text_of, parts)))
 
 
 def _written_code(text: str) -> int | None:
