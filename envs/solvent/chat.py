@@ -2,9 +2,9 @@
 
     wait before try n + 1 = Retry-After + a random time of up to 0.5 s * 2^(n - 1)
 
-An answer is HTTP 200 with one complete choice in JSON. What may pass is tried again: 408, 429, 5xx, a lost connection,
-a time-out, and an error or no choice in an HTTP 200. Redirects are not followed, because the key would go to any host
-that they name. No message contains the key. Source: *Epistemic Adequacy Design*, "LLM-as-judge approach".
+An answer is HTTP 200 with one complete choice in JSON. Transient failures are retried: 408, 429, 5xx, a lost
+connection, a time-out, and an error or no choice in an HTTP 200. Redirects are not followed, because the key would go
+to any host that they name. No message contains the key. Source: *Epistemic Adequacy Design*, "LLM-as-judge approach".
 
 Known approximation: the time limit is checked as parts of an answer arrive, so a try may take twice as long.
 """
@@ -39,8 +39,8 @@ class EndpointError(ChatError):
     """The next request would fail too: the endpoint refuses or can't be reached."""
 
 
-class _PassingError(SolventError):
-    """What may pass; ``after``: the seconds that the server asks to wait, ``final``: raised after the last try."""
+class _TransientError(SolventError):
+    """A failure that may pass; ``after``: seconds that the server asks to wait, ``final``: raised in the end."""
 
     def __init__(self, message: str, after: float = 0.0, final: type[ChatError] = ChatError) -> None:
         super().__init__(message)
@@ -111,7 +111,7 @@ class ChatClient:
             self.asked += 1
             try:
                 return self._read(self._post(body))
-            except _PassingError as error:
+            except _TransientError as error:
                 if attempt == tries or error.after > LONGEST_WAIT:
                     raise error.final(
                         f"endpoint: {error}; gave up after {attempt} of {tries} tries"
@@ -138,15 +138,15 @@ class ChatClient:
                     if len(answer) > LONGEST_ANSWER:
                         raise ChatError(f"endpoint: answer too long; allowed: {LONGEST_ANSWER:,} bytes")
                     if time.monotonic() > deadline:  # a server that trickles
-                        raise _PassingError(f"no answer within {settings.timeout:g} s")
+                        raise _TransientError(f"no answer within {settings.timeout:g} s")
         except httpx.HTTPError as error:
             final = EndpointError if isinstance(error, httpx.ConnectError) else ChatError
             reason = self._excerpt(error) or type(error).__name__
-            raise _PassingError(f"no answer ({reason})", final=final) from None
+            raise _TransientError(f"no answer ({reason})", final=final) from None
         status, summary = response.status_code, f"HTTP {response.status_code}, {self._excerpt(answer)}"
         if status in (408, 429) or status >= 500:
             after = response.headers.get("retry-after", "")
-            raise _PassingError(summary, float(after) if after.isdecimal() else 0.0)
+            raise _TransientError(summary, float(after) if after.isdecimal() else 0.0)
         if status != 200:
             kind = ChatError if status in (400, 413, 422) else EndpointError  # of this request, or of all
             raise kind(f"endpoint: got {summary}; allowed: HTTP 200")
@@ -159,7 +159,7 @@ class ChatClient:
         except ValueError:
             raise EndpointError(f"endpoint: got {excerpt}; allowed: a chat completion in JSON") from None
         if not isinstance(document, dict) or not document.get("choices"):  # an error with a polite status
-            raise _PassingError(f"HTTP 200 without a choice, {excerpt}")
+            raise _TransientError(f"HTTP 200 without a choice, {excerpt}")
         try:
             choice = document["choices"][0]
             content, refusal = choice["message"].get("content"), choice["message"].get("refusal")
