@@ -25,11 +25,11 @@ from solvent.adequacy.records import Limits, Rater, Score, ScoreRecord
 from solvent.files import RECORD, now
 
 __all__ = [
-    "BASELINE", "LEAST", "Agreement", "Estimate", "Labelled", "agreement", "baseline", "discover", "kappa",
+    "BASELINE", "FEWEST_LABELS", "Agreement", "Estimate", "Labelled", "agreement", "baseline", "discover", "kappa",
     "kappa_difference", "ratings_of", "scored",
 ]  # fmt: skip
 
-LEAST = 50
+FEWEST_LABELS = 50
 """The source's number of labelled responses."""
 RESAMPLES = 2000
 _SEED = 0
@@ -159,7 +159,7 @@ class Discovery(NamedTuple):
     shipped: Estimate
     chosen: Estimate
     difference: Estimate
-    judge_less_heuristic: Estimate | None
+    judge_minus_heuristic: Estimate | None
     limits: Limits
 
 
@@ -174,29 +174,20 @@ def discover(examples: Sequence[Labelled], judged: Sequence[int | None] = ()) ->
         judged: a judge's scores of the same responses; None where it has none.
 
     Raises:
-        ValueError: there are fewer than ``LEAST`` labels, or only one class.
+        ValueError: there are fewer than ``FEWEST_LABELS`` labels, or only one class.
     """
     human = [example.epad for example in examples]
-    if len(examples) < LEAST or len(set(human)) < 2:
+    if len(examples) < FEWEST_LABELS or len(set(human)) < 2:
         raise ValueError(
-            f"labels: got {len(examples)} of {len(set(human))} classes; allowed: {LEAST} or more, of two"
+            f"labels: got {len(examples)} of {len(set(human))} classes; allowed: {FEWEST_LABELS} or more, of two"
         )
     learn, report = _halves(examples)
-
-    def agrees(cuts: tuple[int, int], places: Sequence[int]) -> tuple[list[int], list[int]]:
-        return [scored(examples[i], cuts).score for i in places], [human[i] for i in places]
-
-    grid = [CUTS, *((low, high) for low in range(1, 5) for high in range(low + 1, 9))]
-    best = max(grid, key=lambda cuts: round(float(_kappa(*agrees(cuts, learn))), 9))
-    shipped, truth = agrees(CUTS, report)
-    chosen, _ = agrees(best, report)
-    both = [i for i, value in enumerate(judged) if value is not None]
-    judge_less_heuristic = None
-    if len(both) > 1:
-        heuristic, labels = agrees(CUTS, both)
-        judge_less_heuristic = kappa_difference([judged[i] or 0 for i in both], heuristic, labels)
-    rater: Rater = "judge" if judge_less_heuristic and judge_less_heuristic.low > 0.0 else "heuristic"
+    best = _best_cuts(learn)
+    truth = [example.epad for example in report]
+    shipped, chosen = _scores(report, CUTS), _scores(report, best)
     difference = kappa_difference(chosen, shipped, truth)
+    judge_minus_heuristic = _judge_minus_heuristic(examples, judged)
+    rater: Rater = "judge" if judge_minus_heuristic and judge_minus_heuristic.low > 0.0 else "heuristic"
     favoured = best if difference.low > 0.0 else CUTS
     return Discovery(
         best,
@@ -204,17 +195,41 @@ def discover(examples: Sequence[Labelled], judged: Sequence[int | None] = ()) ->
         kappa(shipped, truth),
         kappa(chosen, truth),
         difference,
-        judge_less_heuristic,
+        judge_minus_heuristic,
         Limits(cuts=favoured, rater=rater, labels=len(examples), time=now()),
     )
 
 
-def _halves(examples: Sequence[Labelled]) -> tuple[list[int], list[int]]:
+def _scores(examples: Sequence[Labelled], cuts: tuple[int, int]) -> list[int]:
+    return [scored(example, cuts).score for example in examples]
+
+
+def _best_cuts(examples: Sequence[Labelled]) -> tuple[int, int]:
+    """Return the limits that agree best with the labels; of equals the shipped ones, then the lowest."""
+    labels = [example.epad for example in examples]
+    grid = [CUTS, *((low, high) for low in range(1, 5) for high in range(low + 1, 9))]
+    return max(grid, key=lambda cuts: round(float(_kappa(_scores(examples, cuts), labels)), 9))
+
+
+def _judge_minus_heuristic(examples: Sequence[Labelled], judged: Sequence[int | None]) -> Estimate | None:
+    """Return the difference of their kappas on the responses that the judge has scored; None for fewer than two."""
+    places = [i for i, value in enumerate(judged) if value is not None]
+    if len(places) < 2:
+        return None
+    both = [examples[i] for i in places]
+    grades, labels = [judged[i] or 0 for i in places], [example.epad for example in both]
+    return kappa_difference(grades, _scores(both, CUTS), labels)
+
+
+def _halves(examples: Sequence[Labelled]) -> tuple[list[Labelled], list[Labelled]]:
+    """Return the examples that choose the limits, and those that report their agreement."""
     queries = [example.query or f"{place}" for place, example in enumerate(examples)]
     drawn = np.random.default_rng(_SEED).permutation(sorted(set(queries)))
     learning = set(drawn[: len(drawn) // 2].tolist())
-    places = range(len(examples))
-    return [i for i in places if queries[i] in learning], [i for i in places if queries[i] not in learning]
+    pairs = list(zip(examples, queries, strict=True))
+    return [one for one, query in pairs if query in learning], [
+        one for one, query in pairs if query not in learning
+    ]
 
 
 def _correlations(examples: Sequence[Labelled], human: Sequence[int]) -> dict[str, float]:

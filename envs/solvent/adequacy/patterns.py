@@ -41,7 +41,7 @@ RATE = 0.70
 """The source's failure rate of a trigger."""
 WEIGHTS = {"low": 1.0, "medium": 2.0, "high": 4.0}
 FAILED_FROM = 2
-LEAST, FLOOR, ALPHA = 10, 0.5, 0.05
+FEWEST_RESPONSES, FLOOR, ALPHA = 10, 0.5, 0.05
 """Fewest responses of a pattern, and what the lower bound must exceed, at which error over all patterns."""
 
 
@@ -76,9 +76,20 @@ def patterns_of(tools: Sequence[str], *, negative: bool) -> set[str]:
 
 
 def find_patterns(records: Iterable[ScoreRecord], incidents: Iterable[Incident]) -> list[Pattern]:
-    """Return the patterns that at least ``LEAST`` responses show, the highest lower bound first."""
-    from scipy.special import betaincinv
+    """Return the patterns that at least ``FEWEST_RESPONSES`` show, the highest lower bound first."""
+    cases, share = _counted(records, incidents)
+    tried = {text: rows for text, rows in cases.items() if len(rows) >= FEWEST_RESPONSES}
+    patterns = [
+        _measured(text, rows, error=ALPHA / len(tried), floor=max(FLOOR, share))
+        for text, rows in tried.items()
+    ]
+    return sorted(patterns, key=lambda pattern: (-pattern.bound, -pattern.rate, pattern.text))
 
+
+def _counted(
+    records: Iterable[ScoreRecord], incidents: Iterable[Incident]
+) -> tuple[dict[str, list[tuple[float, bool]]], float]:
+    """Return weight and outcome (failed or not) of the responses that show a pattern, and the share of all failures."""
     worst: dict[str, float] = defaultdict(float)
     for incident in incidents:
         worst[incident.id] = max(worst[incident.id], WEIGHTS[incident.level])
@@ -90,18 +101,20 @@ def find_patterns(records: Iterable[ScoreRecord], incidents: Iterable[Incident])
         context = record.tool_context
         for pattern in patterns_of(context.tool_types, negative=context.has_strong_negative):
             cases[pattern].append((worst.get(record.id, 1.0), failed))
-    tried = {name: rows for name, rows in cases.items() if len(rows) >= LEAST}
-    base = sum(outcomes) / max(1, len(outcomes))
-    patterns = []
-    for name, rows in tried.items():
-        weight = sum(w for w, _ in rows)
-        rate = sum(w for w, failed in rows if failed) / weight
-        effective = weight**2 / sum(w * w for w, _ in rows)
-        hits = rate * effective
-        bound = float(betaincinv(hits, effective - hits + 1.0, ALPHA / len(tried))) if hits else 0.0
-        candidate = rate > RATE and bound > max(FLOOR, base)
-        patterns.append(Pattern(name, len(rows), sum(failed for _, failed in rows), rate, bound, candidate))
-    return sorted(patterns, key=lambda pattern: (-pattern.bound, -pattern.rate, pattern.text))
+    return cases, sum(outcomes) / max(1, len(outcomes))
+
+
+def _measured(text: str, rows: Sequence[tuple[float, bool]], *, error: float, floor: float) -> Pattern:
+    """Return a pattern's record: a candidate has a high rate, and its lower bound at this error is above the floor."""
+    from scipy.special import betaincinv
+
+    weight = sum(w for w, _ in rows)
+    rate = sum(w for w, failed in rows if failed) / weight
+    effective = weight**2 / sum(w * w for w, _ in rows)
+    hits = rate * effective
+    bound = float(betaincinv(hits, effective - hits + 1.0, error)) if hits else 0.0
+    failures = sum(failed for _, failed in rows)
+    return Pattern(text, len(rows), failures, rate, bound, candidate=rate > RATE and bound > floor)
 
 
 def accepted(patterns: Iterable[Pattern], name: str, by: str, reason: str) -> Trigger:

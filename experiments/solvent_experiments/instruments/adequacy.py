@@ -56,8 +56,8 @@ Scores = Annotated[
     Path, typer.Option("--scores", "--out", metavar="PATH", help="File of scores; others go beside it.")
 ]
 Id = Annotated[str, typer.Option("--id", metavar="ID", help="Id of the response, as `score` shows it.")]
-By = Annotated[str, typer.Option("--by", metavar="NAME", help="Name of the person who says so.")]
-Text = Annotated[str, typer.Option(metavar="TEXT", help="In a sentence.")]
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Your name.")]
+Text = Annotated[str, typer.Option(metavar="TEXT", help="One sentence.")]
 Act = Annotated[bool, typer.Option("--act", help="Act on the scores; otherwise they are only logged.")]
 Adopted = Annotated[
     Path | None, typer.Option("--limits", metavar="FILE", help="Limits that `thresholds --out` wrote.")
@@ -149,7 +149,7 @@ def judge(
     url: Annotated[str, typer.Option(help=f"Address up to /chat/completions; its key: {KEY_VARIABLE}.")],
     model: Annotated[str, typer.Option(help="Name of the model.")],
     escalated: Annotated[bool, typer.Option("--escalated", help="Ask only where `score` does.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Ask again, whatever the cache holds.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Ignore cached judgements.")] = False,
     timeout: Annotated[float, typer.Option(min=0.1, max=3600.0, help="Seconds for a request.")] = 30.0,
     scores: Scores = SCORES,
     limits: Adopted = None,
@@ -264,9 +264,9 @@ def thresholds(
         ("difference", str(result.difference)),
         ("favoured limits", "{}, {}".format(*result.limits.cuts)),
     ]
-    if result.judge_less_heuristic:
+    if result.judge_minus_heuristic:
         answers = sum(value is not None for value in judged)
-        rows.append((f"judge minus heuristic, {answers:,} answers", str(result.judge_less_heuristic)))
+        rows.append((f"judge minus heuristic, {answers:,} answers", str(result.judge_minus_heuristic)))
     rows.append(("favoured for drift", result.limits.rater))
     show_table(Table(("", "value"), tuple(rows), left=("value",), wrapped=("value",)))
     if out:
@@ -286,7 +286,7 @@ def drift(
 ) -> None:
     """Find drift, a high rolling mean of EpAd, in each session, and show the corrections.
 
-    New events are appended to drifts.jsonl; those that it holds stay as they are.
+    New events are appended to drifts.jsonl; existing ones are left unchanged.
 
     Example: `solvent adequacy drift --scores scores.jsonl`
     """
