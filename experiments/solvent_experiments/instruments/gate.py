@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from solvent.gate.data import Sample
     from solvent.gate.embedding import SentenceEmbedder
     from solvent.gate.policy import Policy
-    from solvent.gate.reviews import Judged, Reviews
+    from solvent.gate.reviews import Decision, Judged, Reviews
 
 __all__ = ["app"]
 
@@ -82,44 +82,21 @@ def judge(
 
     Example: `solvent gate judge claims.jsonl --policy standard --store gate_reviews`
     """
-    from solvent.gate.policy import FIXED, load_policies, policy_named
-    from solvent.gate.reviews import Reviews
-    from solvent.gate.reviews import judge as judged_under
-
-    chosen = policy_named(policy, {} if policies is None else load_policies(policies))
-    if policy in FIXED and chosen is not FIXED[policy]:
-        say(f"{policy} is the policy of {policies}, not the shipped one", stderr=True)
+    chosen = _chosen(policy, policies)
     used = domain or claims.stem
     chosen.check_use(domain=used)
     samples, embedder = _inputs(claims, skip_broken, model)
-    judged: list[Judged] = []
-    with Progress(new_console(stderr=True), quiet=quiet) as progress:
-        for done, sample in enumerate(samples, 1):
-            judged += judged_under([sample], embedder, chosen, domain=used)
-            progress.update("judging", done / len(samples), f"{done:,} of {len(samples):,}")
-    decisions = {}
-    if store is not None:
-        kept = Reviews(store)
-        kept.record(judged)
-        decisions = kept.decisions()
+    judged = _judged(samples, embedder, chosen, used, quiet=quiet)
+    decisions = _recorded(judged, store)
     if out is not None:
         write_atomically(out, "".join(row.model_dump_json() + "\n" for row in judged))
     outcomes = {row.id: decisions[row.id].choice if row.id in decisions else row.verdict for row in judged}
     objected = [row for row in judged if outcomes[row.id] != "accept"]
     _show(sorted(objected, key=lambda row: row.verdict != "reject"))
-    counts = Counter(outcomes[row.id] for row in judged)
-    outcome_counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
-    say(f"{len(judged):,} claims: {outcome_counts}")
-    say(f"policy {chosen.name}: accepts up to {chosen.tau_accept:g}, reviews up to {chosen.tau_review:g}")
-    if chosen.promise:
-        say(chosen.promise)
-    if chosen.failed:
-        say(f"its checklist fails: {', '.join(chosen.failed)}")
-    if counts["review"] and store is None:
-        suggest(f"the same with `--store {STORE}` keeps the reviews, for people to decide.")
-    elif counts["review"]:
-        at = "" if store == STORE else f"--reviews {shlex.quote(str(store))}"
-        suggest("`solvent desk` shows what to decide.", at)
+    counts: Counter[str] = Counter(outcomes[row.id] for row in judged)
+    _say_outcomes(chosen, counts)
+    if counts["review"]:
+        _suggest_review(store)
     if counts["reject"] or counts["decline"]:
         raise typer.Exit(FAILED)
     if counts["review"]:
@@ -172,18 +149,12 @@ def sweep(
 
     Example: `solvent gate sweep --dataset claims.jsonl --out sweep.json --policies policies.jsonl`
     """
-    import numpy as np
-
     from solvent.gate import calibration
     from solvent.gate.embedding import SentenceEmbedder
 
-    samples, embedder = _inputs(dataset, skip_broken, model)
-    drawn = np.sort(np.random.default_rng(seed).permutation(len(samples))[: n or None])
-    samples = [samples[i] for i in drawn]
-    with Progress(new_console(stderr=True), quiet=quiet) as progress:
-        for done, sample in enumerate(samples, 1):
-            embedder.encode([sample.claim, *sample.evidence])
-            progress.update("measuring", done / len(samples), f"{done:,} of {len(samples):,}")
+    every, embedder = _inputs(dataset, skip_broken, model)
+    samples = _drawn(every, n, seed)
+    _embed(samples, embedder, quiet=quiet)
     rows = calibration.measured(samples, embedder, oracle=oracle, seed=seed)
     summary, items = calibration.summary(rows, seed), calibration.checklist(rows, SentenceEmbedder(model))
     about: dict[str, Any] = {
@@ -194,6 +165,7 @@ def sweep(
         calibration.oracle_policy([row.oracle_energy for row in rows], **about),
         *calibration.adaptive_policies([row.energy_gap for row in rows], **about),
     ]
+    made = _numbered(made, policies)  # which may refuse the file, before anything is written
     document = {
         "settings": {"dataset": str(dataset), "n": len(rows), "seed": seed} | about,
         "tau_by_percentile": {name: row["tau_accept"] for name, row in summary.items()},
@@ -201,8 +173,14 @@ def sweep(
         "checklist": {name: {"holds": holds, "found": result} for name, (holds, result) in items.items()},
         "samples": [row._asdict() | {"sample": row.sample.id, "label": row.sample.label} for row in rows],
     }
-    made = _numbered(made, policies)  # which may refuse the file, before anything is written
     write_json(out, document)
+    _show_sweep(summary, items)
+    say(f"written: {out}")
+    _keep(made, policies)
+
+
+def _show_sweep(summary: Mapping[str, Any], items: Mapping[str, tuple[bool, str]]) -> None:
+    """Show the rates of each threshold, and the checklist."""
     lines = [
         (name, " / ".join(map(str, row["verdicts"].values())), "{:.1%} [{:.1%}, {:.1%}]".format(*row["held_out"]),
          f"{row['random']:.1%}")
@@ -211,8 +189,6 @@ def sweep(
     show_table(Table(("", "accept / review / reject", "accepted held out", "another page"), tuple(lines)))
     checks = [(name, "holds" if holds else "fails", result) for name, (holds, result) in items.items()]
     show_table(Table(("checklist", "", "found"), tuple(checks), left=("", "found"), wrapped=("found",)))
-    say(f"written: {out}")
-    _keep(made, policies)
 
 
 @app.command()
@@ -258,6 +234,77 @@ def _inputs(path: Path, skip_broken: bool, model: Path | None) -> tuple[list[Sam
     return samples, embedder
 
 
+def _drawn(samples: Sequence[Sample], n: int, seed: int) -> list[Sample]:
+    """Return ``n`` of the claims at random, in their order; 0 takes all."""
+    import numpy as np
+
+    places = np.sort(np.random.default_rng(seed).permutation(len(samples))[: n or None])
+    return [samples[i] for i in places]
+
+
+def _embed(samples: Sequence[Sample], embedder: SentenceEmbedder, *, quiet: bool) -> None:
+    """Let the model encode all texts, which it remembers."""
+    with Progress(new_console(stderr=True), quiet=quiet) as progress:
+        for done, sample in enumerate(samples, 1):
+            embedder.encode([sample.claim, *sample.evidence])
+            progress.update("measuring", done / len(samples), f"{done:,} of {len(samples):,}")
+
+
+def _chosen(name: str, policies: Path | None) -> Policy:
+    """Return a policy by its name, and say if a file's policy has taken the name of a shipped one."""
+    from solvent.gate.policy import FIXED, load_policies, policy_named
+
+    chosen = policy_named(name, {} if policies is None else load_policies(policies))
+    if name in FIXED and chosen is not FIXED[name]:
+        say(f"{name} is the policy of {policies}, not the shipped one", stderr=True)
+    return chosen
+
+
+def _judged(
+    samples: Sequence[Sample], embedder: SentenceEmbedder, policy: Policy, domain: str, *, quiet: bool
+) -> list[Judged]:
+    """Return the verdict on each claim."""
+    from solvent.gate.reviews import judge as judged_under
+
+    judged: list[Judged] = []
+    with Progress(new_console(stderr=True), quiet=quiet) as progress:
+        for done, sample in enumerate(samples, 1):
+            judged += judged_under([sample], embedder, policy, domain=domain)
+            progress.update("judging", done / len(samples), f"{done:,} of {len(samples):,}")
+    return judged
+
+
+def _recorded(judged: Sequence[Judged], store: Path | None) -> dict[str, Decision]:
+    """Keep verdicts in a store, if there is one, and return the decisions in it."""
+    from solvent.gate.reviews import Reviews
+
+    if store is None:
+        return {}
+    kept = Reviews(store)
+    kept.record(judged)
+    return kept.decisions()
+
+
+def _say_outcomes(policy: Policy, counts: Counter[str]) -> None:
+    """Say how many claims came out in which way, and what their policy promises."""
+    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
+    say(f"{counts.total():,} claims: {outcomes}")
+    say(f"policy {policy.name}: accepts up to {policy.tau_accept:g}, reviews up to {policy.tau_review:g}")
+    if policy.promise:
+        say(policy.promise)
+    if policy.failed:
+        say(f"it fails the checklist items: {', '.join(policy.failed)}")
+
+
+def _suggest_review(store: Path | None) -> None:
+    """Suggest what to do about claims under review."""
+    if store is None:
+        suggest(f"the same with `--store {STORE}` keeps the reviews, for people to decide.")
+    else:
+        at = "" if store == STORE else f"--reviews {shlex.quote(str(store))}"
+        suggest("`solvent desk` shows what to decide.", at)
+
+
 def _numbered(made: list[Policy], path: Path | None) -> list[Policy]:
     """Give policies the next versions of their names in a file."""
     from solvent.gate.policy import load_policies, next_versions
@@ -274,7 +321,7 @@ def _keep(made: Sequence[Policy], path: Path | None) -> None:
     else:
         append_records(path, made)
         used = f"--policy {made[-1].label} --policies {shlex.quote(str(path))}"
-        suggest(f"kept in {path}; `solvent gate judge CLAIMS {used}` uses the last.")
+        suggest(f"saved to {path}; `solvent gate judge CLAIMS {used}` uses the newest.")
 
 
 def _existing(store: Path) -> Reviews:
