@@ -113,15 +113,26 @@ def test_one_refused_answer_costs_one_response_and_a_refusing_endpoint_all():
     assert [one.epad.judge for one in scores()] == [1, 2]
 
 
+def report(name):
+    """Report a response as one that was wrong."""
+    ranks = ("--severity", 5, "--occurrence", 4, "--detectability", 7)
+    about = ("--description", "The client does retry", "--by", "J. Doe")
+    return adequacy("incident", "r.jsonl", "--id", name, *ranks, *about)
+
+
+def test_an_incident_has_a_risk_priority_and_a_label():
+    report("s:1").succeeded("RPN 140", "EpAd 2")
+
+
+def test_an_incident_is_of_a_response_in_the_file():
+    report("none").refused("--id")
+
+
 def test_an_incident_refines_the_correction_for_drift():
     written([RESPONSES[0] | {"id": f"s:{i}"} for i in range(6)], "many.jsonl")
     adequacy("score", "many.jsonl").succeeded()
-    ranks = ("--severity", 5, "--occurrence", 4, "--detectability", 7)
-    incident = ("incident", "r.jsonl", *ranks, "--description", "The client does retry", "--by", "J. Doe")
-    adequacy(*incident, "--id", "s:1").succeeded("RPN 140", "EpAd 2")
-    out = adequacy("drift").succeeded()
-    assert "The client does retry" in " ".join(out.split())
-    adequacy(*incident, "--id", "none").refused("--id")
+    report("s:1").succeeded()
+    assert "The client does retry" in " ".join(adequacy("drift").succeeded().split())
 
 
 def test_nobody_neither_labels_nor_reports():
@@ -250,11 +261,8 @@ def test_thresholds_measure_a_judge_and_write_what_the_labels_favour():
     assert json.loads(Path("limits.json").read_text())["rater"] == "judge"
 
 
-@pytest.mark.parametrize(
-    "arguments", [("score", "f"), ("score", "missing.jsonl"), ("drift",), ("patterns",), ("agree",)]
-)
-def test_a_file_that_is_none_of_ours_is_named(arguments):
-    Path("f").write_bytes(b"\x00\xff\n")
+@pytest.mark.parametrize("arguments", [("score", "missing.jsonl"), ("drift",), ("patterns",), ("agree",)])
+def test_a_missing_file_is_named(arguments):
     adequacy(*arguments).refused(arguments[1] if len(arguments) > 1 else "scores.jsonl")
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from solvent.adequacy.formats import read_turns
 from solvent.adequacy.hook import CLIENTS, MARK, Log, judge_payload, settings_for
-from solvent.adequacy.records import Ratings, ScoreRecord, correction_for, record_of, refined
-from tests.adequacy.turns import incident
+from solvent.adequacy.records import Ratings, ScoreRecord, record_of
 from tests.labs import lines
 
 CASES = Path(__file__).parent / "cases"
@@ -119,10 +118,6 @@ def test_an_overclaim_without_a_mark_is_not_stopped():
     assert (decision.verdict, decision.stopped) == ("reject", False)
 
 
-def test_without_act_nothing_is_decided():
-    assert not blocks(judged(stop(), act=False))
-
-
 def test_unknown_keys_do_not_open_the_hook():
     assert blocks(judged(stop(output_format="json", callback_url="http://x", tool_results_v2=[1])))
     failed = {"name": "Bash", "result": "1 failed", "arguments": {"command": "pytest"}}
@@ -137,14 +132,6 @@ def test_unknown_keys_do_not_open_the_hook():
 def overclaim():
     """The logged score of an overclaim that no mark contradicts."""
     return logged(judged({"response": "Retries do not exist.", "tool_calls": []}))
-
-
-def test_the_correction_goes_to_the_agent_with_its_next_turn(overclaim):
-    decision = judged(prompt(), knows(overclaim))
-    context = json.loads(decision.output)["hookSpecificOutput"]
-    assert context["hookEventName"] == "UserPromptSubmit"
-    assert context["additionalContext"] == f"{MARK} {correction_for('low', overclaim.rule).text}"
-    assert decision.given.sha256 == overclaim.sha256
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "BeforeAgent"])
@@ -166,12 +153,6 @@ def test_another_session_is_not_corrected(overclaim):
 
 def test_in_shadow_mode_no_correction_is_given(overclaim):
     assert judged(prompt(), knows(overclaim), act=False).given is None
-
-
-def test_an_incident_of_high_severity_changes_what_is_said_at_once(overclaim):
-    learned = [refined(incident(response="Retries do not exist.", tool_calls=[], severity=9))]
-    decision = judged(prompt(), knows(overclaim, learned=learned))
-    assert "It happened: The client does retry" in decision.given.text
 
 
 def test_limits_of_evidence_are_the_adopted_ones():
