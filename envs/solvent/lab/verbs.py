@@ -28,39 +28,25 @@ INTENTS = ("cognition", "exploration", "maintenance", "social", "meta")
 
 
 class VerbSpec(NamedTuple):
-    """Name, intent class, argument, description and ratings of a verb, and whether debt never refuses it."""
+    """Name, intent class, argument and ratings of a verb, and whether debt never refuses it."""
 
     name: str
     intent: str
     takes: str  # "" | "claim" | "confidence"
-    doc: str
     ratings: tuple[int, ...]  # consequence, reversibility, exposure, attention, commitment: 0 to 4
     exempt: bool = False  # above the threshold of debt it runs, as calibrations do
 
 
 VERBS = {
-    Verb.REST: VerbSpec("rest", "meta", "", "end the heartbeat", (0, 0, 0, 0, 0), exempt=True),
-    Verb.DMSO: VerbSpec("dmso", "maintenance", "", "a short plate of vehicle wells", (0, 1, 0, 1, 1)),
-    Verb.BASELINE: VerbSpec("baseline", "maintenance", "", "a plate of vehicle wells", (1, 2, 0, 1, 1)),
-    Verb.CALIBRATION: VerbSpec("calibration", "maintenance", "", "plates of vehicle wells", (1, 2, 0, 1, 1)),
-    Verb.SCREEN: VerbSpec("screen", "exploration", "claim", "a compound at few doses", (2, 4, 0, 2, 2)),
-    Verb.DOSE_RESPONSE: VerbSpec(
-        "dose_response", "exploration", "claim", "a compound at many doses", (4, 4, 0, 4, 4)
-    ),
-    Verb.PUBLISH_PUBLIC: VerbSpec(
-        "publish_public", "social", "confidence", "a finding for all readers", (3, 4, 4, 3, 3)
-    ),
-    Verb.REFLECT: VerbSpec(
-        "reflect",
-        "cognition",
-        "",
-        "look at what the energy of this heartbeat went into",
-        (2, 0, 0, 2, 2),
-        exempt=True,
-    ),
-    Verb.PROPOSE: VerbSpec(
-        "propose", "meta", "", "ask for a lower cost of what was deferred most", (0, 0, 0, 0, 0), exempt=True
-    ),
+    Verb.REST: VerbSpec("rest", "meta", "", (0, 0, 0, 0, 0), exempt=True),
+    Verb.DMSO: VerbSpec("dmso", "maintenance", "", (0, 1, 0, 1, 1)),
+    Verb.BASELINE: VerbSpec("baseline", "maintenance", "", (1, 2, 0, 1, 1)),
+    Verb.CALIBRATION: VerbSpec("calibration", "maintenance", "", (1, 2, 0, 1, 1)),
+    Verb.SCREEN: VerbSpec("screen", "exploration", "claim", (2, 4, 0, 2, 2)),
+    Verb.DOSE_RESPONSE: VerbSpec("dose_response", "exploration", "claim", (4, 4, 0, 4, 4)),
+    Verb.PUBLISH_PUBLIC: VerbSpec("publish_public", "social", "confidence", (3, 4, 4, 3, 3)),
+    Verb.REFLECT: VerbSpec("reflect", "cognition", "", (2, 0, 0, 2, 2), exempt=True),
+    Verb.PROPOSE: VerbSpec("propose", "meta", "", (0, 0, 0, 0, 0), exempt=True),
 }
 
 TEMPLATES = (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION, Verb.SCREEN, Verb.DOSE_RESPONSE)
