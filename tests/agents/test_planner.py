@@ -10,8 +10,8 @@ from solvent.lab.params import BudgetParams, LabParams, preset
 from solvent.lab.state import lab_fields
 from solvent_agents import episodes
 from solvent_agents.agent import without_truth
-from solvent_agents.planning.planner import Effort, Planner
-from solvent_agents.planning.search import is_better
+from solvent_agents.planning.planner import Planner
+from solvent_agents.planning.search import Effort, is_better
 from solvent_agents.scripts.honest import Honest
 from tests.agents.random_play import random_play
 

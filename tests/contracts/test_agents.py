@@ -8,7 +8,7 @@ from solvent.lab.codes import EndReason
 from solvent.lab.vector import LabVectorEnv
 from solvent_agents import AGENTS, PLAYERS, YARDSTICKS, Agent, act_one, episodes
 from solvent_agents.agent import show_labs, start_labs
-from solvent_agents.planning.planner import Effort
+from solvent_agents.planning.search import Effort
 from tests.agents.random_play import another_truth, random_play
 from tests.labs import assert_equal
 

@@ -12,7 +12,6 @@ Its choices depend on its seed, the labs' seeds and the steps taken, not on the 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,25 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.lab.batch import tables_array
-from solvent.lab.draws import roberts_steps
 from solvent.lab.params import LabParams
 from solvent.lab.state import lab_dtype
 from solvent_agents.agent import Actions, Observations
-from solvent_agents.planning.search import Limits, plan_actions, search_for
+from solvent_agents.planning.search import Effort, plan_actions, search_for
 from solvent_agents.scripts.honest import book_for, constants_for
 
-__all__ = ["Effort", "Planner"]
-
-
-@dataclasses.dataclass(frozen=True)
-class Effort:
-    """Computation spent on a decision."""
-
-    worlds: int = 16  # K: worlds of the first round
-    most_worlds: int = 8  # W / K: in how many times as many the last ones are compared
-    plates: int = 5  # compounds that are tried with each kind of plate
-    findings: int = 3  # findings that are tried
-    margin: float = 1.0  # standard errors by which something must beat what the script would do
+__all__ = ["Planner"]
 
 
 class Planner:
@@ -52,14 +39,7 @@ class Planner:
         self._tables, self._book = tables_array(params), book_for(params, constants_for(params))
         self._labs = np.zeros(0, lab_dtype(params))
         self._keys = np.zeros(0, np.uint64)
-        self._limits = Limits(
-            worlds=self.effort.worlds,
-            plates=self.effort.plates,
-            findings=self.effort.findings,
-            margin=self.effort.margin,
-            strides=roberts_steps(1 + len(params.assay.compounds)),
-        )
-        self._search = search_for(params, self.effort.worlds * self.effort.most_worlds)
+        self._search = search_for(params, self.effort)
 
     def start(self, lab_seeds: Sequence[int]) -> None:
         """Begin episodes in labs with these seeds, one per row; the planner's own draws depend on them."""
@@ -79,7 +59,7 @@ class Planner:
                 "each, shown before every act() (solvent_agents.agent.show_labs)"
             )
         actions = np.zeros(len(observations), np.int64)
-        plan_actions(self._labs, self._keys, self._tables, self._book, self._limits, self._search, actions)
+        plan_actions(self._labs, self._keys, self._tables, self._book, self.effort, self._search, actions)
         return actions
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.lab.compiled import compiled
-from solvent.lab.draws import fill_uniforms, philox
+from solvent.lab.draws import fill_uniforms, philox, roberts_steps
 from solvent.lab.mask import write_mask
 from solvent.lab.params import LabParams
 from solvent.lab.state import lab_dtype
@@ -38,7 +38,7 @@ from solvent_agents.scripts.honest import (
 )
 from solvent_agents.survey import Room, room_for
 
-__all__ = ["Limits", "Search", "plan_actions", "search_for"]
+__all__ = ["Effort", "Search", "plan_actions", "search_for"]
 
 AT_WORLD, AT_TRUTH = 104, 105
 THIRTY_TWO = np.uint64(32)
@@ -46,14 +46,14 @@ WORTHLESS = -0.5
 """Bits that a finding may be expected to cost and still be tried: what is learnt later can't be waited for always."""
 
 
-class Limits(NamedTuple):
-    """How much is tried, and what it takes to depart from the base policy."""
+class Effort(NamedTuple):
+    """Computation spent on a decision, and what it takes to depart from the base policy."""
 
-    worlds: int  # K
-    plates: int  # most compounds that are tried with each kind of plate
-    findings: int  # most findings that are tried
-    margin: float  # standard errors
-    strides: NDArray[np.float64]  # [1 + M] steps that spread the worlds over the belief
+    worlds: int = 16  # K: worlds of the first round
+    most_worlds: int = 8  # W / K: in how many times as many the last ones are compared
+    plates: int = 5  # most compounds that are tried with each kind of plate
+    findings: int = 3  # most findings that are tried
+    margin: float = 1.0  # standard errors by which something must beat what the script would do
 
 
 class Search(NamedTuple):
@@ -65,15 +65,16 @@ class Search(NamedTuple):
     values: NDArray[np.float64]  # [A, W] bits
     mask: NDArray[np.int8]  # [A] which actions would execute
     worlds: NDArray[Any]  # [W] labs
+    strides: NDArray[np.float64]  # [1 + M] steps that spread the worlds over the belief
     luck: NDArray[np.uint64]  # [W] key of the draws of each world
     lab: NDArray[Any]  # [1] the lab that is being played out
     room: Room
 
 
-def search_for(params: LabParams, worlds: int) -> Search:
-    """Return the arrays of a search in labs with these parameters, in up to ``worlds`` worlds."""
+def search_for(params: LabParams, effort: Effort) -> Search:
+    """Return the arrays of a search in labs with these parameters."""
     tables: Any = tables_for(params)
-    actions = len(tables.verb)
+    actions, worlds = len(tables.verb), effort.worlds * effort.most_worlds
     return Search(
         candidates=np.zeros(actions, np.int64),
         played=np.zeros(actions, np.int64),
@@ -81,6 +82,7 @@ def search_for(params: LabParams, worlds: int) -> Search:
         values=np.zeros((actions, worlds)),
         mask=np.zeros(actions, np.int8),
         worlds=np.zeros(worlds, lab_dtype(params)),
+        strides=roberts_steps(1 + len(params.assay.compounds)),
         luck=np.zeros(worlds, np.uint64),
         lab=np.zeros(1, lab_dtype(params)),
         room=room_for(params),
@@ -88,7 +90,7 @@ def search_for(params: LabParams, worlds: int) -> Search:
 
 
 @compiled
-def plan_actions(labs, keys, tables_array, books, limits, search, actions):
+def plan_actions(labs, keys, tables_array, books, effort, search, actions):
     """Plan in each lab that has not ended, and write what to do into ``actions``.
 
     Args:
@@ -96,7 +98,7 @@ def plan_actions(labs, keys, tables_array, books, limits, search, actions):
         keys: of the planner's luck, shape ``(n,)``.
         tables_array: the tables, shape ``(1,)``.
         books: the base policy's tables and constants, shape ``(1,)``.
-        limits: ``Limits``.
+        effort: ``Effort``.
         search: ``Search``, which is overwritten.
         actions: shape ``(n,)``.
     """
@@ -104,25 +106,25 @@ def plan_actions(labs, keys, tables_array, books, limits, search, actions):
     for i in range(labs.shape[0]):
         if labs[i].end_reason == 0:
             for w in range(search.worlds.shape[0]):
-                draw_world(labs[i], keys[i], w, tables, limits.strides, search)
-            actions[i] = plan(labs[i], tables, book, limits, search)
+                draw_world(labs[i], keys[i], w, tables, search)
+            actions[i] = plan(labs[i], tables, book, effort, search)
 
 
-def plan(lab, tables, book, limits, search):
+def plan(lab, tables, book, effort, search):
     """Return the action of one lab, whose worlds are drawn."""
     usual = choose(lab, tables, book)
     write_mask(lab, tables, search.mask)
-    n = list_candidates(lab, usual, tables, book, limits, search)
+    n = list_candidates(lab, usual, tables, book, effort, search)
     if n == 1:
         return usual
     search.played[:] = 0
     most = search.worlds.shape[0]
     alive = np.arange(n)
-    met = narrow(alive, limits.worlds, most // 2, tables, book, search)
+    met = narrow(alive, effort.worlds, most // 2, tables, book, search)
     finalists = with_variants(alive[0], n, tables, book, search)
     met = narrow(finalists, max(1, met // 2), most, tables, book, search)
     winner = finalists[0]
-    if is_better(search.values[winner], search.values[0], met, limits.margin):
+    if is_better(search.values[winner], search.values[0], met, effort.margin):
         return search.candidates[winner]
     return usual
 
@@ -186,18 +188,18 @@ def halved(alive, left):
     return kept + 1
 
 
-def draw_world(lab, key, w, tables, strides, search):
+def draw_world(lab, key, w, tables, search):
     """Draw the world ``w`` of this decision, and the key of its luck.
 
     The worlds' classes cover the belief evenly: a low-discrepancy sequence with a random shift.
     """
     words = philox(np.uint64(w), np.uint64(lab.steps), np.uint64(0), np.uint64(AT_WORLD), key)
     luck = (words[0] << THIRTY_TWO) | words[1]
-    n_strides = strides.shape[0]
+    n_strides = search.strides.shape[0]
     uniforms = np.empty(n_strides + tables.wells.shape[0] + 4)
     fill_uniforms(uniforms, n_strides, key, 0, lab.steps, AT_TRUTH)
     for d in range(n_strides):
-        shifted = uniforms[d] + (w + 1) * strides[d]
+        shifted = uniforms[d] + (w + 1) * search.strides[d]
         uniforms[d] = shifted - math.floor(shifted)
     fill_uniforms(uniforms[n_strides:], tables.wells.shape[0], luck, 0, 0, AT_TRUTH)
     search.luck[w] = luck
@@ -223,15 +225,15 @@ def play_out(c, budget, tables, book, search):
 # -- candidates ----------------------------------------------------------------------------------
 
 
-def list_candidates(lab, usual, tables, book, limits, search):
+def list_candidates(lab, usual, tables, book, effort, search):
     """Write the actions worth trying, the usual one first; return how many. The mask admits all of them."""
     search.candidates[0] = usual
     n = add(tables.first_action[REST], search, 1)
     for verb in range(tables.wells.shape[0]):
         if tables.is_calibration[verb]:
             n = add(tables.first_action[verb], search, n)
-    n = add_findings(lab, limits.findings, tables, book, search, n)
-    return add_plates(lab, limits.plates, tables, book, search, n)
+    n = add_findings(lab, effort.findings, tables, book, search, n)
+    return add_plates(lab, effort.plates, tables, book, search, n)
 
 
 def add(action, search, n):
