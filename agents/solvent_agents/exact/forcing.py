@@ -34,9 +34,10 @@ from solvent.lab.mechanisms.adequacy import LOGGED
 from solvent.lab.mechanisms.assay import lot_is_due
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
-from solvent.lab.state import lab_dtype, lab_fields, step_dtype
+from solvent.lab.state import lab_dtype, lab_fields
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import EXPERIMENTS, TEMPLATES, Verb
+from solvent_agents.survey import Room, room_for
 
 RESOLUTION = 1e-5
 """Numbers in a state that differ by less are taken as equal."""
@@ -121,24 +122,26 @@ def start(params: LabParams) -> tuple[NDArray[Any], NDArray[np.float64]]:
 
 
 class Expansion(NamedTuple):
-    """The output of ``expand``, at most ``C`` outcomes, and its working memory."""
+    """The output of ``expand``, at most ``C`` outcomes, and what it works in."""
 
     outcomes: NDArray[Any]  # [C] ``OUTCOME``
     children: NDArray[Any]  # [C] the states that they lead to, lab records
     weights: NDArray[np.float64]  # [C, H] the referee's belief in these
     masks: NDArray[np.int8]  # [C, A] the actions that would execute there
-    steps: NDArray[Any]  # [1] step record
+    trial: NDArray[Any]  # [1] a lab in which an action is tried
+    room: Room
 
 
 def expansion(params: LabParams, labs: int) -> Expansion:
     """Return room for the outcomes in so many labs with these parameters."""
-    size = labs * most_outcomes(params) + 1
+    size = labs * most_outcomes(params)
     return Expansion(
         np.full(size, -1, OUTCOME),
         np.zeros(size, lab_dtype(params)),
         np.zeros((size, len(hypotheses(params)))),
         np.zeros((size, len(action_table(params))), np.int8),
-        np.zeros(1, step_dtype(params)),
+        np.zeros(1, lab_dtype(params)),
+        room_for(params),
     )
 
 
@@ -154,55 +157,76 @@ def expand(labs, weights, rows, tables_array, out):
         out: an ``Expansion``.
     """
     tables = tables_array[0]
-    outcomes, children, steps = out.outcomes, out.children, out.steps
-    n_bins = tables.control_likelihood.shape[1]
-    uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
+    n_actions, n_bins = tables.verb.shape[0], tables.control_likelihood.shape[1]
     bins = np.zeros(labs[0].last_bins.shape[0], np.int64)
-    n_states = labs[0].instrument_belief.shape[0]
-    scratch = np.empty(labs[0].marginal.shape[1]), np.empty(n_states)
-    posterior = np.empty(rows.shape[0])
     count = 0
     for i in range(labs.shape[0]):
-        for action in range(tables.verb.shape[0]):
-            verb, compound = tables.verb[action], tables.compound[action]
-            # What a finding asserts doesn't depend on the readouts: one trial shows it.
-            trial = children[count]
-            children[count] = labs[i]
-            for r in range(uniforms.shape[0]):
-                uniforms[r] = 0.0
-            advance(trial, action, uniforms, tables, steps, scratch)
-            n_readouts = tables.readouts[verb] if steps[0].executed else 0
-            asserted = -1
-            if verb == _PUBLISH_PUBLIC and trial.accepted != labs[i].accepted:
-                asserted = int(steps[0].asserted)
+        for action in range(n_actions):
+            n_readouts, asserted = try_action(labs[i], action, tables, out)
             seen = bins[:n_readouts]
             for combination in range(n_bins**n_readouts):
-                rest = combination
-                for r in range(n_readouts):
-                    seen[r] = rest % n_bins
-                    rest //= n_bins
+                write_digits(combination, n_bins, seen)
                 for right in range(1 if asserted < 0 else 2):
-                    outcome_seen = verb, compound, seen, asserted, right
-                    chance, likeliest = weigh(weights[i], rows, outcome_seen, tables, posterior)
-                    if chance < FORGOTTEN:
-                        continue
-                    child = children[count]
-                    children[count] = labs[i]
-                    child.instrument = rows[likeliest, 0]
-                    for m in range(child.potency.shape[0]):
-                        child.potency[m] = rows[likeliest, 1 + m]
-                    force(uniforms, rows[likeliest], outcome_seen, tables)
-                    outcome = outcomes[count]
-                    outcome.reward = advance(child, action, uniforms, tables, steps, scratch)
-                    outcome.row = i * tables.verb.shape[0] + action
-                    outcome.code = combination if asserted < 0 else right
-                    outcome.chance = chance
-                    closed = child.heartbeat != labs[i].heartbeat
-                    settle_belief(posterior, chance, closed and lot_is_due(child, tables), n_states)
-                    out.weights[count] = posterior
-                    write_mask(child, tables, out.masks[count])
-                    count += 1
+                    outcome_seen = tables.verb[action], tables.compound[action], seen, asserted, right
+                    if write_outcome(labs[i], weights[i], rows, action, outcome_seen, tables, out, count):
+                        out.outcomes[count].row = i * n_actions + action
+                        out.outcomes[count].code = combination if asserted < 0 else right
+                        count += 1
     return count
+
+
+def try_action(lab, action, tables, out):
+    """Return how many readouts an action has in a lab, and the class that it asserts, -1 for none.
+
+    What a finding asserts doesn't depend on luck: one trial shows it.
+    """
+    verb, room = tables.verb[action], out.room
+    out.trial[0] = lab
+    room.uniforms[:] = 0.0
+    advance(out.trial[0], action, room.uniforms, tables, room.steps, (room.row, room.evidence))
+    step = room.steps[0]
+    n_readouts = tables.readouts[verb] if step.executed else 0
+    is_published = verb == _PUBLISH_PUBLIC and out.trial[0].accepted != lab.accepted
+    return n_readouts, int(step.asserted) if is_published else -1
+
+
+def write_digits(number, base, digits):
+    """Write a number in digits of a base, the lowest first."""
+    for d in range(digits.shape[0]):
+        digits[d] = number % base
+        number //= base
+
+
+def write_outcome(lab, weights, rows, action, outcome_seen, tables, out, at):
+    """Write an outcome, the state that it leads to and the belief there into ``out``; return whether it is kept.
+
+    Args:
+        lab: the state before the action.
+        weights: the referee's belief in it, shape ``(H,)``.
+        rows: ``hypotheses``.
+        action: the action.
+        outcome_seen: what is seen of it, as ``weigh`` takes it.
+        tables: the lab's tables.
+        out: an ``Expansion``.
+        at: where there is room. An outcome that is ``FORGOTTEN`` leaves it to the next one.
+    """
+    belief, room = out.weights[at], out.room
+    chance, likeliest = weigh(weights, rows, outcome_seen, tables, belief)
+    if chance < FORGOTTEN:
+        return False
+    out.children[at] = lab
+    child = out.children[at]
+    child.instrument = rows[likeliest, 0]
+    for m in range(child.potency.shape[0]):
+        child.potency[m] = rows[likeliest, 1 + m]
+    force(room.uniforms, rows[likeliest], outcome_seen, tables)
+    scratch = room.row, room.evidence
+    out.outcomes[at].reward = advance(child, action, room.uniforms, tables, room.steps, scratch)
+    out.outcomes[at].chance = chance
+    new_lot = child.heartbeat != lab.heartbeat and lot_is_due(child, tables)
+    settle_belief(belief, chance, new_lot, lab.instrument_belief.shape[0])
+    write_mask(child, tables, out.masks[at])
+    return True
 
 
 def weigh(weights, rows, outcome_seen, tables, posterior):
@@ -239,8 +263,7 @@ def weigh(weights, rows, outcome_seen, tables, posterior):
 def force(uniforms, row, outcome_seen, tables):
     """Write the middle of the uniforms that make the readouts fall into the bins of ``outcome_seen`` (``weigh``)."""
     verb, compound, bins = outcome_seen[0], outcome_seen[1], outcome_seen[2]
-    for r in range(uniforms.shape[0]):
-        uniforms[r] = 0.0
+    uniforms[:] = 0.0
     for r in range(bins.shape[0]):
         if compound < 0:
             cumulative = tables.control_cumulative[verb, row[0]]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from solvent.lab.actions import action_table
 from solvent.lab.batch import tables_array
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
-from solvent_agents.exact.forcing import expand, expansion, hypotheses, start, state_rows
+from solvent_agents.exact.forcing import Expansion, expand, expansion, hypotheses, start, state_rows
 
 CHUNK = 256
 """States expanded together."""
@@ -103,12 +103,10 @@ def solve(params: LabParams, on_progress: Callable[[int, int], None] = lambda _d
 
 def _enumerate(params: LabParams, on_progress: Callable[[int, int], None]) -> tuple[Layer, ...]:
     n_actions, rows, tables = len(action_table(params)), hypotheses(params), tables_array(params)
-    first, weights = start(params)
-    # The states reached so far, by moment: their numbers, labs, and the referee's beliefs in them.
-    waiting: dict[int, list[tuple[Ints, NDArray[Any], Floats]]] = {
-        0: [(np.zeros(1, np.int64), first, weights)]
-    }
     numbers, layers, out = {b"": 0}, [], expansion(params, CHUNK)
+    # The states reached so far, by moment: their numbers, labs, and the referee's beliefs in them.
+    waiting: dict[int, list[tuple[Ints, NDArray[Any], Floats]]]
+    waiting = {0: [(np.zeros(1, np.int64), *start(params))]}
     for moment in range(params.most_steps):
         if moment not in waiting:
             continue
@@ -117,22 +115,15 @@ def _enumerate(params: LabParams, on_progress: Callable[[int, int], None]) -> tu
         for begin in range(0, len(labs), CHUNK):
             chunk = slice(begin, begin + CHUNK)
             n = expand(labs[chunk], beliefs[chunk], rows, tables, out)
-            keys = _keys(state_rows(out.children[:n], out.weights[:n], out.masks[:n], params))
-            _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
-            children, targets = out.children[firsts], np.full(len(firsts), -1)
-            moments = children["heartbeat"].astype(np.int64) * params.slots + children["slot"]
-            moments[children["end_reason"] != 0] = -1
-            for later in np.unique(moments[moments >= 0]):
-                here = np.flatnonzero(moments == later)
-                known = len(numbers)
-                for i in here:
-                    targets[i] = numbers.setdefault(keys[firsts[i]].tobytes(), len(numbers))
-                new = here[targets[here] >= known]
-                states = targets[new], children[new], out.weights[firsts[new]]
-                waiting.setdefault(int(later), []).append(states)
+            reached = _reached(out, n, params)
+            states, new = _numbered(reached, numbers)
+            for later in np.unique(reached.moments[new]):
+                here = new & (reached.moments == later)
+                at = reached.at[here]
+                waiting.setdefault(int(later), []).append((states[here], out.children[at], out.weights[at]))
             part = out.outcomes[:n].copy()
             part["row"] += begin * n_actions
-            part["state"] = targets[inverse]
+            part["state"] = states[reached.by_outcome]
             outcomes.append(part)
             if len(numbers) > MOST_STATES:
                 problem = f"more than {MOST_STATES:,} states; allowed: a smaller lab"
@@ -140,6 +131,39 @@ def _enumerate(params: LabParams, on_progress: Callable[[int, int], None]) -> tu
         layers.append(Layer(own, labs, np.concatenate(outcomes)))
         on_progress(moment + 1, params.most_steps)
     return tuple(layers)
+
+
+class _Reached(NamedTuple):
+    """The ``R`` different states that ``n`` outcomes lead to."""
+
+    keys: NDArray[np.void]  # [R] what tells a state from all others
+    at: Ints  # [R] the first outcome that leads there
+    by_outcome: Ints  # [n] where an outcome's state is among them
+    moments: Ints  # [R] -1 where the episode has ended
+
+
+def _reached(out: Expansion, n: int, params: LabParams) -> _Reached:
+    """Return the states that the first ``n`` outcomes in ``out`` lead to."""
+    every = _keys(state_rows(out.children[:n], out.weights[:n], out.masks[:n], params))
+    keys, at, by_outcome = np.unique(every, return_index=True, return_inverse=True)
+    labs = out.children
+    moments = labs["heartbeat"][at].astype(np.int64) * params.slots + labs["slot"][at]
+    moments[labs["end_reason"][at] != 0] = -1
+    return _Reached(keys, at, by_outcome, moments)
+
+
+def _numbered(reached: _Reached, numbers: dict[bytes, int]) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the number of each state, -1 for the end, and which are new: these get the next numbers, in order of time.
+
+    Args:
+        reached: the states.
+        numbers: the number of each state by its key, to which the new ones are added.
+    """
+    known, states = len(numbers), np.full(len(reached.at), -1)
+    running = np.flatnonzero(reached.moments >= 0)
+    for i in running[np.argsort(reached.moments[running], kind="stable")]:
+        states[i] = numbers.setdefault(reached.keys[i].tobytes(), len(numbers))
+    return states, states >= known
 
 
 def _keys(rows: Ints) -> NDArray[np.void]:
