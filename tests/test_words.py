@@ -17,9 +17,9 @@ from solvent.lab.words.notebook import rows_of
 from solvent.lab.words.quantities import dose_text
 from solvent.lab.words.rows import WORDINGS, finding_row, fit_row, readout_row
 from solvent.lab.words.sentences import CATALOGUE, sentences_of
-from solvent.lab.words.tool_log import Plate, tool_calls
 from tests.labs import find, one_line, open_lab, put, study, take
 from tools.lab_words import gram_energy
+from tools.tool_log import Plate, tool_calls
 
 GATE = preset("gate")
 SAID = dict(zip(WORDINGS, (0.5, 0.75, 0.95), strict=True))

@@ -49,9 +49,9 @@ from solvent.lab.words.measured import (
 )
 from solvent.lab.words.rows import WORDINGS, finding_row, page_rows
 from solvent.lab.words.sentences import CATALOGUE, LabSentences, sentences_of
-from solvent.lab.words.tool_log import Plate, tool_calls
 from solvent_experiments.console import suggest
 from solvent_experiments.table import Table, show_table
+from tools.tool_log import Plate, tool_calls
 
 __all__ = [
     "KINDS", "Claimed", "Page", "acceptance_by_kind", "domain_pages", "domain_sample",
@@ -199,11 +199,12 @@ class Claimed(NamedTuple):
     energy: Floats
 
 
-def gram_energy(cross: ArrayLike, gram: ArrayLike, rank: int = MOST_SPANS) -> float:
+def gram_energy(cross: ArrayLike, gram: ArrayLike) -> float:
     """Return a claim's energy from inner products alone: ``cross`` [n] of spans and claim, ``gram`` [n, n] of spans.
 
-    With ``G = U S^2 U^T`` the basis is ``V_r = E^T U_r / S_r``, so that ``explained = ||U_r^T x / S_r||^2``. The result
-    agrees with ``hallucination_energy`` to 1e-6, because ``S^2`` has half of the digits of ``S``.
+    A page has at most ``MOST_SPANS`` spans, all counted. With ``G = U S^2 U^T`` the basis is ``V_r = E^T U_r / S_r``,
+    so that ``explained = ||U_r^T x / S_r||^2``. The result agrees with ``hallucination_energy`` to 1e-6, because
+    ``S^2`` has half of the digits of ``S``.
     """
     x, products = np.asarray(cross, dtype=np.float64), np.asarray(gram, dtype=np.float64)
     if not x.size:
@@ -211,7 +212,7 @@ def gram_energy(cross: ArrayLike, gram: ArrayLike, rank: int = MOST_SPANS) -> fl
     order = np.argsort(-x, kind="stable")
     squares, left = np.linalg.eigh(products[np.ix_(order, order)])
     singular, left = np.sqrt(np.maximum(squares[::-1], 0.0)), left[:, ::-1]
-    used = min(rank, int((singular >= CUT * singular[0]).sum()))
+    used = int((singular >= CUT * singular[0]).sum())
     coefficients = left[:, :used].T @ x[order] / singular[:used]
     return float(min(max(1.0 - coefficients @ coefficients, 0.0), 1.0))
 
