@@ -6,7 +6,7 @@ import pytest
 
 from solvent import ENVIRONMENTS, LabParams, preset
 from solvent.energy import EnergyMeter, explain, intent_summary_text
-from solvent.energy.rules import EVIDENCE_HEARTBEATS, STEP_LIMIT
+from solvent.energy.rules import EVIDENCE_HEARTBEATS, STEP_SHARE
 from solvent.lab.mechanisms.energy import LATE_FROM, LATE_UNTIL, MULTIPLIER_CAP, VERB_NAMES, EnergyParams
 from solvent.lab.mechanisms.proposals import CHANGE_HEARTBEATS, ProposalParams
 from solvent.lab.params import CONSTANTS
@@ -71,7 +71,7 @@ def test_it_has_the_numbers_of_the_meter_and_no_others():
     own = {11.5, 7.25, 23.0, 5.25, energy.first_use, energy.error_rate, energy.late_social, energy.similar}
     without_reviews = own | {MULTIPLIER_CAP, LATE_FROM, LATE_UNTIL}
     assert numbers(explain(meter, reviewed=False)) == without_reviews
-    assert numbers(explain(meter)) == without_reviews | {EVIDENCE_HEARTBEATS, 100 * STEP_LIMIT, 24}
+    assert numbers(explain(meter)) == without_reviews | {EVIDENCE_HEARTBEATS, 100 * STEP_SHARE, 24}
 
 
 def test_a_name_from_outside_stays_in_its_cell():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.energy.meter import number_text
 from solvent.energy.pricing import BOTH, ToolEnergy, energy_for_verb
-from solvent.energy.rules import CHANGE_EVERY, EVIDENCE_HEARTBEATS, STEP_LIMIT
+from solvent.energy.rules import CHANGE_EVERY, EVIDENCE_HEARTBEATS, STEP_SHARE
 from solvent.lab.actions import offered_verbs
 from solvent.lab.mechanisms import proposals
 from solvent.lab.mechanisms.energy import (
@@ -61,7 +61,7 @@ def _words() -> dict[str, Any]:
 def _of_a_meter(meter: EnergyMeter, *, reviewed: bool) -> dict[str, str]:
     words: dict[str, str] = _words()["meter"]
     evidence = plural(EVIDENCE_HEARTBEATS, "heartbeat")
-    step, hours = f"{100 * STEP_LIMIT:g}", CHANGE_EVERY.days * 24
+    step, hours = f"{100 * STEP_SHARE:g}", CHANGE_EVERY.days * 24
     return words | {
         "begin": words["begin"].format(balance=number_text(meter.balance)),
         "regeneration": number_text(meter.regeneration),
@@ -77,7 +77,7 @@ def _of_a_lab(params: LabParams) -> dict[str, str]:
     voice = words["voice"].format(
         evidence=plural(proposals.EVIDENCE_HEARTBEATS, "heartbeat"),
         review=plural(rules.review_heartbeats, "heartbeat"),
-        step=number_text(proposals.STEP_LIMIT),
+        step=number_text(proposals.STEP_ENERGY),
         hours=proposals.CHANGE_HEARTBEATS,
     )
     wrong = words["wrong"].format(

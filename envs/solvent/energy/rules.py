@@ -5,7 +5,7 @@ from at least ``EVIDENCE_HEARTBEATS`` heartbeats. Only an approval changes a pri
 
     new cost in [max(suggested_min, floor, c / 2), min(suggested_max, ceiling, 3 c / 2)],
 
-lower for a decrease, higher for an increase (``STEP_LIMIT`` is one half). Cheap and expensive actions thus have the
+lower for a decrease, higher for an increase (``STEP_SHARE`` is one half). Cheap and expensive actions thus have the
 same freedom, no number of approvals reaches 0, and what is free stays free.
 
 Known approximation: the source asks for "rate limits on changes" and for "multiple heartbeats" and gives no numbers.
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from solvent.energy.tables import EnergyCost, EnergyCostProposal
 
 __all__ = [
-    "CHANGE_EVERY", "EVIDENCE_HEARTBEATS", "STEP_LIMIT", "Discomfort", "Evidence", "Proposal", "ProposalError",
+    "CHANGE_EVERY", "EVIDENCE_HEARTBEATS", "STEP_SHARE", "Discomfort", "Evidence", "Proposal", "ProposalError",
     "StoreError", "allowed_costs", "approved_cost", "check_filing", "rows_in",
 ]  # fmt: skip
 
-STEP_LIMIT = 0.5
+STEP_SHARE = 0.5
 """Maximum change of a price by one approval, as a share of it."""
 CHANGE_EVERY = datetime.timedelta(days=1)
 """Time between two approvals for one target."""
@@ -219,8 +219,8 @@ def check_filing(proposal: Proposal, price: EnergyCost) -> None:
 def allowed_costs(row: EnergyCostProposal, price: EnergyCost) -> tuple[float, float] | None:
     """Return the lowest and highest cost that an approval may set now, energy; None if there is none."""
     ceiling = math.inf if price.ceiling is None else price.ceiling
-    low = max(row.suggested_min, price.floor, price.cost * (1.0 - STEP_LIMIT))
-    high = min(row.suggested_max, ceiling, price.cost * (1.0 + STEP_LIMIT))
+    low = max(row.suggested_min, price.floor, price.cost * (1.0 - STEP_SHARE))
+    high = min(row.suggested_max, ceiling, price.cost * (1.0 + STEP_SHARE))
     if row.direction == "decrease":
         high = min(high, price.cost)
     else:
@@ -245,7 +245,7 @@ def approved_cost(
     if allowed is None:
         raise ProposalError(
             f"a price of {price.cost:g} can't {row.direction} into {row.suggested_min:g} to {row.suggested_max:g} by "
-            f"at most {100 * STEP_LIMIT:g} % at once; allowed: reject the proposal"
+            f"at most {100 * STEP_SHARE:g} % at once; allowed: reject the proposal"
         )
     low, high = allowed
     if asked is None and row.current_cost == price.cost:

@@ -4,7 +4,7 @@ Mechanism (source: *Action Cost: The Energy Model*, "Safety Invariants"). A cond
 is NULL, refuses the statement:
 
     a price is never edited or removed; the next one follows from an approved proposal for its target, which names the
-    old and the new cost, at most ``STEP_LIMIT`` away and ``CHANGE_EVERY`` later than the change before
+    old and the new cost, at most ``STEP_SHARE`` away and ``CHANGE_EVERY`` later than the change before
     floor, ceiling and category stay those of the registration, and the floor is at least that of the category
     a proposal begins as pending, its argument is never edited, and it is reviewed once
     a tool's row in ``mcp_tools`` has the price in force
@@ -23,7 +23,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from solvent.energy.rules import CHANGE_EVERY, STEP_LIMIT
+from solvent.energy.rules import CHANGE_EVERY, STEP_SHARE
 from solvent.energy.tables import CATEGORY_HAS_ITS_FLOOR, TOOL_HAS_ITS_FLOOR
 
 __all__ = ["TRIGGERS", "Trigger", "install_missing_triggers", "triggers_are_missing"]
@@ -86,9 +86,9 @@ TRIGGERS = (
                 " AND proposal.old_cost = price.cost AND proposal.new_cost = NEW.cost)"
                 " AND NOT EXISTS (SELECT 1 FROM energy_costs other WHERE other.proposal_id = NEW.proposal_id))"
             ),
-            f"cost: allowed: a change by at most {STEP_LIMIT:g} of the price at once": (
+            f"cost: allowed: a change by at most {STEP_SHARE:g} of the price at once": (
                 f"NEW.revision = 0 OR EXISTS ({_PRICE_BEFORE} AND NEW.cost BETWEEN"
-                f" price.cost * {1 - STEP_LIMIT} AND price.cost * {1 + STEP_LIMIT})"
+                f" price.cost * {1 - STEP_SHARE} AND price.cost * {1 + STEP_SHARE})"
             ),
             "cost: allowed: one change a day": (
                 f"NEW.revision = 0 OR EXISTS ({_PRICE_BEFORE} AND (price.revision = 0 OR {_WAITED}))"

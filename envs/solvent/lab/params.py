@@ -169,7 +169,7 @@ CONSTANTS: Mapping[str, Mapping[str, Any]] = {
         "gain_floor": proposals.GAIN_FLOOR,
         "share_low": proposals.SHARE_LOW,
         "share_high": proposals.SHARE_HIGH,
-        "step_limit": proposals.STEP_LIMIT,
+        "step_limit": proposals.STEP_ENERGY,
         "half_trusted": proposals.HALF_TRUSTED,
         "mispriced_low": proposals.MISPRICED_LOW,
         "mispriced_high": proposals.MISPRICED_HIGH,

@@ -13,7 +13,7 @@ the fair cost shown by the uses, the rest on the price. Experience ``e`` require
     e = paid * n / (n + 2),     estimate = c + w (fair - c).
 
 Deferrals without paid uses therefore leave the estimate at the price. The proposal is approved if the estimate is not
-above its range. The new price is the point of the range nearest the estimate, moved by at most ``STEP_LIMIT`` and
+above its range. The new price is the point of the range nearest the estimate, moved by at most ``STEP_ENERGY`` and
 never below the floor. Prices change in no other way, and each at most once in ``CHANGE_HEARTBEATS``. As in the store of
 costs outside the lab, a proposal may be filed before that, and its review waits.
 
@@ -30,7 +30,7 @@ An agent that can speak names the action, a range and a reason (``LabEnv.argue``
 floor are the same. Every other agent's proposal is about the action with most evidence, in the range above.
 
 Known approximation: the reviewer sees the fair cost without noise, and only lacks trust in little experience. If
-``STEP_LIMIT`` is too short to reach the range, the price stays above the range.
+``STEP_ENERGY`` is too short to reach the range, the price stays above the range.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ GAIN_FLOOR = 0.3
 """Expected gain above which an experiment is worthwhile, bits."""
 SHARE_LOW, SHARE_HIGH = 0.4, 0.9
 """Ends of the suggested range, as shares of the price."""
-STEP_LIMIT = 10.0
+STEP_ENERGY = 10.0
 """Maximum change of a price by one approval, energy."""
 CHANGE_HEARTBEATS = 24
 """Time between two approvals for one verb: a day, as in the store of costs."""
@@ -131,7 +131,7 @@ STEP_FIELDS = (
     Field("new_price", "i4", "V", "1/1000", "price after the review; unchanged if rejected"),
 )
 
-_STEP_LIMIT = in_thousandths(STEP_LIMIT)
+_STEP_ENERGY = in_thousandths(STEP_ENERGY)
 
 # -- rules -------------------------------------------------------------------------------------
 
@@ -322,7 +322,7 @@ def review_proposals(lab, tables, step):
             old = lab.price[verb]
             guess = estimate(old, lab.fair[verb], lab.uses[verb], lab.argued[verb], HALF_TRUSTED)
             suggested = (lab.range_low[verb], lab.range_high[verb])
-            new = reviewed_price(old, suggested, guess, tables.floor[verb], _STEP_LIMIT)
+            new = reviewed_price(old, suggested, guess, tables.floor[verb], _STEP_ENERGY)
             lab.price[verb] = new
             lab.review_at[verb] = 0
             if new != old:
