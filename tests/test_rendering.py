@@ -145,7 +145,6 @@ ON_ONE_PLATE, RICH = {"experiments": [1] * 8, "potency": 0}, {"heartbeat": NOON,
         ("default", {"heartbeat": 11}, 0, r"A new reagent lot: the instrument is unknown again\.$"),
         ("energy", {}, SAY, r"Not executed: the user is away until 08:00\."),
         ("energy", {"energy": 1000}, SCREEN, r"Deferred: too expensive, 6\.0 energy with 1\.0 left\. Wor"),
-        ("energy", {}, Verb.PROPOSE, r"a proposal must follow a reflection in the same hour"),
         ("lab", RICH, SAY, r"Rejected: 1\.000 unexplained, above 0\.089 \(P20\); its words are abs"),
     ],
 )
