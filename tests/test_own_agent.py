@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import shlex
@@ -37,18 +39,31 @@ def without_a_model(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # as if the extra were not installed
 
 
-def test_debt_energy_and_adequacy_leave_their_records(tmp_path, capsys, without_a_model):
-    folder = tmp_path / "with a space"
-    main([str(folder)])
-    printed = capsys.readouterr().out
-    assert re.search(r"^no verdicts: .*pip install .*\[gate\]", printed, re.MULTILINE)
-    assert "definitive/thin" in printed
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The folder of a run without a model, and what it printed."""
+    folder, printed = tmp_path_factory.mktemp("own") / "with a space", io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+        patch.setitem(sys.modules, "sentence_transformers", None)
+        main([str(folder)])
+    return folder, printed.getvalue()
 
+
+def test_without_a_model_it_says_what_the_gate_needs(run):
+    _, printed = run
+    assert re.search(r"^no verdicts: .*pip install .*\[gate\]", printed, re.MULTILINE)
+
+
+def test_claims_that_found_nothing_are_owed_and_refused(run):
+    folder, _ = run
     refused = read_refusals_jsonl(folder / "epistemic_refusals.jsonl")
     assert {(event.design_id, event.refusal_reason) for event in refused} == {("bike", BLOCKED)}
     assert [event.debt_bits for event in refused] == pytest.approx([3.0, 2.28])
     assert debt_in(folder) == pytest.approx(1.56)  # dog twice and coffee found nothing; two calibrations
 
+
+def test_what_waited_is_proposed_with_its_reasons(run):
+    folder, _ = run
     with CostStore(folder / "solvent_costs.db", create=False) as store:
         (proposal,) = store.proposals("pending")
         summaries = [source["summary"] for source in proposal.evidence]
@@ -57,12 +72,27 @@ def test_debt_energy_and_adequacy_leave_their_records(tmp_path, capsys, without_
         assert any("waits for an answer" in line for line in summaries)
         assert {row.action_considered for row in store.discomfort()} >= {"send_reply"}
 
-    proposals, adequacy, desk = commands(printed)
+
+def test_an_answer_beyond_its_evidence_is_corrected(run):
+    _, printed = run
+    assert "definitive/thin" in printed
+
+
+def test_its_first_command_lists_the_proposal(run):
+    proposals, *_ = commands(run[1])
     call(*proposals).succeeded("send_reply")
+
+
+def test_its_second_command_scores_every_answer(run):
+    folder, printed = run
+    _, adequacy, _ = commands(printed)
     call(*adequacy).succeeded("5")
     scores = [*read_records(folder / "scores.jsonl", ScoreRecord)]
     assert [one.epad.heuristic for one in scores] == [1, 2, 0, 0, 1]
 
+
+def test_its_last_command_opens_the_desk(run):
+    *_, desk = commands(run[1])
     with launching() as launch:
         process = launch(*desk, "--port", "0")
         process.stdout.readline()

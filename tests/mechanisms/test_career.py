@@ -84,26 +84,44 @@ def test_each_project_has_compounds_to_know(heartbeats, projects):
     assert params.ceiling == projects * 8 * 3.0
 
 
-def test_a_new_project_keeps_debt_and_what_is_due():
+@pytest.fixture
+def next_project():
+    """A career whose second project has begun, with 1.5 bits of debt and a wrong finding that is due."""
     env = career()
     rest(env, 34)
     know(env, 3, right=False)
     put(env, debt=1.5, debt_added=1.5, wells=200, wells_spent=184)
-    _, _, before = take(env, Verb.PUBLISH_PUBLIC, 3, confidence=PLAINLY)
-    _, _, after = rest(env, 1)
-    assert (before["published"][3], after["published"].sum()) == (1, 0)
-    assert (after["wells"], after["wells_renewed"]) == (384, 384 - 220)
-    assert after["debt"] == 1.5
-    assert (after["licence"].sum(), after["experiments"].sum()) == (0.0, 0)
-    assert after["entropy"].tolist() == [3.0] * 8
-    np.testing.assert_array_equal(after["conditional"], np.full(after["conditional"].shape, 0.125))
-    assert (after["due_at"][0, 3], after["due_at"][1, 3]) == (0, 44)
-    seen = observed(env)
-    assert (seen["project_countdown"], seen["CCCP/countdown"]) == (1.0, 0.0)
-    assert seen["thapsigargin/past_countdown"] != 0.0
-    _, step, record = rest(env, 8)
+    _, _, record = take(env, Verb.PUBLISH_PUBLIC, 3, confidence=PLAINLY)
+    assert record["published"][3]
+    rest(env, 1)
+    return env
+
+
+def test_a_new_project_keeps_debt_and_what_is_due(next_project):
+    record = next_project.get_state()
+    assert (record["debt"], record["published"].sum()) == (1.5, 0)
+    assert (record["due_at"][0, 3], record["due_at"][1, 3]) == (0, 44)
+    _, step, record = rest(next_project, 8)
     assert (step["heartbeat"] + 1, step["retracted"]) == (44, 1)
     assert record["debt"] == pytest.approx(1.5 + math.log2(6.0) - math.log2(0.25 / 0.875))
+
+
+def test_a_new_project_has_all_its_wells(next_project):
+    record = next_project.get_state()
+    assert (record["wells"], record["wells_renewed"]) == (384, 384 - 220)
+
+
+def test_of_a_new_projects_compounds_nothing_is_known(next_project):
+    record = next_project.get_state()
+    assert (record["licence"].sum(), record["experiments"].sum()) == (0.0, 0)
+    assert record["entropy"].tolist() == [3.0] * 8
+    np.testing.assert_array_equal(record["conditional"], np.full(record["conditional"].shape, 0.125))
+
+
+def test_a_new_project_shows_what_is_due_of_the_one_before(next_project):
+    seen = observed(next_project)
+    assert (seen["project_countdown"], seen["CCCP/countdown"]) == (1.0, 0.0)
+    assert seen["thapsigargin/past_countdown"] != 0.0
 
 
 def test_projects_differ_and_their_end_is_not_the_end_of_wells():
