@@ -145,7 +145,8 @@ def survey(params: LabParams, plates: int = PLATES) -> Survey:
     results = _no_plates(labs * beats)
     quality, scores, room = qualities(params), _scores(params), room_for(params)
     run_plates(batch.labs, tables_array(params), beats, verbs, quality, scores, room, results)
-    return _averaged(params, _executed(results))
+    executed = results.verb >= 0
+    return _averaged(params, Plates._make(column[executed] for column in results))
 
 
 def _beats(params: LabParams) -> int:
@@ -163,14 +164,6 @@ def _no_plates(n: int) -> Plates:
         instrument=np.zeros(n, np.int64),
         gain=np.zeros(n),
         rise=np.zeros(n),
-    )
-
-
-def _executed(plates: Plates) -> Plates:
-    """Return the plates that were run."""
-    run = plates.verb >= 0
-    return Plates(
-        plates.verb[run], plates.pair[run], plates.instrument[run], plates.gain[run], plates.rise[run]
     )
 
 

@@ -48,6 +48,8 @@ from solvent_agents.language.tools import schemas, use, use_line
 
 __all__ = ["REMINDERS", "lab", "play", "score_in_bits", "scripted"]
 
+FIRST_SEED = 10_000
+"""Seed of the first episode, where the leaderboard's begin."""
 REMINDERS = 2
 FAILURES = 2
 """Consecutive failures after which the model is asked again."""
@@ -64,7 +66,7 @@ _INSTALLED = {"site-packages", "dist-packages"}.intersection(Path(__file__).part
 def lab(
     env: str = "Solvent/Lab-v0",
     episodes: int = 64,
-    seed: int = 10_000,
+    seed: int = FIRST_SEED,
     beliefs: bool = True,
     explanation: bool = True,
     salt: str = "",

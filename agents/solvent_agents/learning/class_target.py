@@ -1,4 +1,4 @@
-"""Lessons of the class head, where a finding names its class (``Solvent/Data-v0``).
+"""Training of the class head, where a finding names its class (``Solvent/Data-v0``).
 
 A random class is right one time in eight. So from scratch every finding is a loss, and a learner stops publishing
 before it can tell the classes apart. Here the class head learns beside the policy, by supervision: from the

@@ -38,7 +38,7 @@ __all__ = ["Notebook", "posterior", "read_data"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-LEAST = 1e-30
+LEAST_LIKELIHOOD = 1e-30
 """Likelihoods are not taken below it."""
 LEAST_VARIANCE = 0.15
 """Of vehicle readouts, bins squared: where all fall into one bin, their spread says little."""
@@ -136,7 +136,7 @@ def log_likelihood(params: LabParams, sums: Ints, counts: Ints) -> Floats:
             if count == 0:
                 continue
             lab, compound = np.nonzero(counts[:, :, dose] == count)
-            by_sum = np.log(np.maximum(LEAST, _of_sum(params, int(count))[dose]))  # [N, G, S]
+            by_sum = np.log(np.maximum(LEAST_LIKELIHOOD, _of_sum(params, int(count))[dose]))  # [N, G, S]
             total[lab, compound] += np.moveaxis(by_sum, -1, 0)[sums[lab, compound, dose]]
     return total
 

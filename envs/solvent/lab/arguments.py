@@ -17,14 +17,13 @@ import numpy as np
 from solvent.lab.batch import tables_array
 from solvent.lab.mechanisms.proposals import EVIDENCE_HEARTBEATS, FELT_VERBS, arguable
 from solvent.lab.params import LabParams
-from solvent.lab.settings import in_thousandths
+from solvent.lab.settings import UNIT, in_thousandths
 from solvent.lab.verbs import VERBS
 
 __all__ = ["LONGEST_REASON", "Argument", "argue", "subjects", "withdraw"]
 
 LONGEST_REASON = 500
 """Characters of a reason."""
-UNIT = 1000.0
 
 
 class Argument(NamedTuple):

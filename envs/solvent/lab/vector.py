@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from solvent.lab.actions import action_table, sentence
 from solvent.lab.batch import LabBatch, resolve_params, resolve_seed
+from solvent.lab.environment import RENDER_MODES
 from solvent.lab.info import VectorInfo
 from solvent.lab.ledger import Ledgers
 from solvent.lab.observation import observation_fields, observation_space
@@ -70,9 +71,9 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         mode = _reset_mode(autoreset_mode)
         if num_envs < 1:
             raise ValueError(f"num_envs: got {num_envs}; allowed: at least 1")
-        if render_mode not in (None, "rgb_array", "ansi"):
-            raise ValueError(f"render_mode: got {render_mode!r}; allowed: rgb_array, ansi")
-        self.metadata = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4, "autoreset_mode": mode}
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise ValueError(f"render_mode: got {render_mode!r}; allowed: {', '.join(RENDER_MODES)}")
+        self.metadata = {"render_modes": RENDER_MODES, "render_fps": 4, "autoreset_mode": mode}
         self.autoreset_mode = mode  # where SyncVectorEnv has it
         self.num_envs = num_envs
         self.params = resolve_params(params, preset)
