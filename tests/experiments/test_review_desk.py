@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from solvent.adequacy.patterns import TRIGGERS, Trigger
 from solvent.adequacy.records import ScoreRecord
@@ -108,31 +108,42 @@ def send(
     return client.post(path, data={"csrf": csrf[1], "who": "Ada", "why": "seen", **form})
 
 
+def test_the_first_page_says_what_waits(url: str) -> None:
+    with session(url) as client:
+        home = client.get("/").text
+    assert all(phrase in home for phrase in ("Cost proposals: 2", "Gate reviews: 3", "Responses to label: 2"))
+
+
 def test_decisions_reach_the_stores(
     url: str, costs: CostStore, gate: Verdicts, labels: tuple[Path, Path]
 ) -> None:
     with session(url) as client:
-        home = client.get("/").text
-        assert all(
-            phrase in home for phrase in ("Cost proposals: 2", "Gate reviews: 3", "Responses to label: 2")
-        )
         first, second = keys(client.get("/costs").text, "costs")
-        assert "Recorded." in send(client, f"/costs/{first}", decision="approve", cost="2.5").text
-        assert "Recorded." in send(client, f"/costs/{second}", decision="reject").text
-        assert "Nothing is pending." in client.get("/costs").text
-        assert "Recorded." in send(client, f"/reviews/{0:016x}", decision="decline").text
+        send(client, f"/costs/{first}", decision="approve", cost="2.5")
+        send(client, f"/costs/{second}", decision="reject")
+        send(client, f"/reviews/{0:016x}", decision="decline")
         (key, _) = keys(client.get("/responses").text, "responses")
-        before = client.get(f"/responses/{key}").text
-        after = send(client, f"/responses/{key}", decision="3").text
-    assert [(row.status, row.new_cost) for row in map(costs.proposal, (first, second))] == [
-        ("approved", 2.5),
-        ("rejected", None),
-    ]
+        send(client, f"/responses/{key}", decision="3")
+    decided = [(row.status, row.new_cost) for row in map(costs.proposal, (first, second))]
+    assert decided == [("approved", 2.5), ("rejected", None)]
     assert [made.who for made in gate.decisions().values()] == ["Ada"]
     (label,) = read_records(labels[1], ScoreRecord)
     assert (label.epad.human, label.labelled_by, label.reason) == (3, "Ada", "seen")
-    assert "heuristic" not in before  # a label must not be anchored
-    assert "The heuristic says" in after
+
+
+def test_a_decision_is_confirmed_and_no_longer_waits(url: str) -> None:
+    with session(url) as client:
+        for key in keys(client.get("/costs").text, "costs"):
+            assert "Recorded." in send(client, f"/costs/{key}", decision="reject").text
+        assert "Nothing is pending." in client.get("/costs").text
+
+
+def test_the_heuristics_score_is_shown_after_the_label_alone(url: str) -> None:
+    """A label must not be anchored."""
+    with session(url) as client:
+        (key, _) = keys(client.get("/responses").text, "responses")
+        assert "heuristic" not in client.get(f"/responses/{key}").text
+        assert "The heuristic says" in send(client, f"/responses/{key}", decision="3").text
 
 
 def test_a_label_leaves_what_was_logged_of_the_response(labels: tuple[Path, Path]) -> None:
@@ -204,13 +215,19 @@ def test_forged_and_foreign_requests_are_refused(url: str, costs: CostStore) -> 
             stranger.post(f"/costs/{key}", data=form),
         ]
         assert [answer.status_code for answer in answers] == [403] * 6
-        assert client.get("/", headers={"host": "evil.example"}).status_code == 400
-        for path in ("/nothing", "/costs/none", "/reviews/%00"):
-            assert client.get(path).status_code == 404
     assert costs.proposal(key).status == "pending"
 
 
-def test_texts_are_shown_and_do_nothing(url: str, browser: Browser) -> None:
+def test_another_host_and_unknown_pages_are_refused(url: str) -> None:
+    with session(url) as client:
+        assert client.get("/", headers={"host": "evil.example"}).status_code == 400
+        for path in ("/nothing", "/costs/none", "/reviews/%00"):
+            assert client.get(path).status_code == 404
+
+
+@pytest.fixture
+def page(url: str, browser: Browser) -> Iterator[Page]:
+    """A small screen with a cost proposal, on which nothing may pop up or fail."""
     page = browser.new_page(viewport={"width": 390, "height": 844})
     noise: list[str] = []
     page.on("dialog", lambda dialog: noise.append(dialog.message))
@@ -220,12 +237,19 @@ def test_texts_are_shown_and_do_nothing(url: str, browser: Browser) -> None:
     page.get_by_role("link", name="Cost proposals: 2").click()
     page.locator(".items a").first.click()
     page.wait_for_load_state()  # with its styles
-    assert "stolen" not in page.title()
+    yield page
+    assert noise == []
+    page.close()
+
+
+def test_texts_are_shown_and_do_nothing(page: Page) -> None:
     body = page.locator("body").inner_text()
-    assert "<script>" in body
-    assert "{{ 7*7 }}" in body
-    assert "\\u202e" in body
+    assert all(text in body for text in ("<script>", "{{ 7*7 }}", "\\u202e"))
+    assert "stolen" not in page.title()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_decision_leads_to_the_next_one(page: Page) -> None:
     page.get_by_label("Reject").check()
     page.get_by_label("Your name").fill("Ada")
     page.get_by_label("Reason").fill(HOSTILE)
@@ -233,8 +257,6 @@ def test_texts_are_shown_and_do_nothing(url: str, browser: Browser) -> None:
     assert page.get_by_role("status").inner_text() == "Recorded."
     page.get_by_role("link", name="The next one").click()
     assert "/costs/" in page.url
-    assert noise == []
-    page.close()
 
 
 def test_the_command_serves_and_ends(
