@@ -39,6 +39,12 @@ def greedy(env, rng):
     return int(rng.choice(np.flatnonzero(loud if loud.any() else mask)))
 
 
+def reckless(env, rng):
+    """A plate at the highest claim, whether it would run or not."""
+    claims = env.actions["claim"]
+    return int(rng.choice(np.flatnonzero(claims == np.nanmax(claims))))
+
+
 def steps_of(env, n, seed, choose):
     """Yield (record before, action, outcome, record after) over episodes."""
     rng = np.random.default_rng(seed)
@@ -124,18 +130,14 @@ def test_mask_tells_what_executes(env_id, seed):
 def test_wells_energy_and_debt_are_conserved(env_id, choose):
     env = made(env_id)
     params = env.params
-    for before, _, (_, reward, _, truncated, _), after in steps_of(env, 400, 5, choose):
+    for before, _, _, after in steps_of(env, 400, 5, choose):
         step = env.batch.steps[0]
-        assert not truncated
         brought = after["wells_granted"] + after["wells_renewed"] if params.career.enabled else 0
         assert after["wells"] == params.budget.wells + brought - after["wells_spent"] >= 0
         owed = after["debt_added"] + after["debt_interest"] - after["debt_repaid"]
         owed += after["debt_recalled"] if params.career.enabled else 0.0
         assert after["debt"] == pytest.approx(owed, abs=1e-9)
         assert after["debt"] >= 0.0
-        counted = params.debt.scored  # the document's debt is not taken off the return
-        assert reward == pytest.approx(step["published_bits"] - counted * (after["debt"] - before["debt"]))
-        assert after["score"] == pytest.approx(after["published_bits"] - counted * after["debt"])
         published = step["event"] == Event.PUBLISHED
         assert after["accepted"] - before["accepted"] == published
         assert after["wrong"] - before["wrong"] == (published and not step["right"])
@@ -144,9 +146,30 @@ def test_wells_energy_and_debt_are_conserved(env_id, choose):
             start = round(params.energy.start * 1000)
             assert after["energy"] == start + after["energy_income"] - gone >= 0
             assert after["energy_spent"] == after["intents_total"].sum()
+
+
+@every_id
+@pytest.mark.parametrize("choose", [any_action, greedy])
+def test_what_is_published_less_new_debt_is_the_reward(env_id, choose):
+    env = made(env_id)
+    counted = env.params.debt.scored  # the document's debt is not taken off the return
+    for before, _, (_, reward, _, truncated, _), after in steps_of(env, 400, 5, choose):
+        published = env.batch.steps[0]["published_bits"]
+        assert reward == pytest.approx(published - counted * (after["debt"] - before["debt"]))
+        assert after["score"] == pytest.approx(after["published_bits"] - counted * after["debt"])
+        assert not truncated
+
+
+@every_id
+def test_a_refusal_takes_no_wells_and_ends_the_heartbeat(env_id):
+    env, refused = made(env_id), 0
+    for before, *_, after in steps_of(env, 60, 5, reckless):
+        step = env.batch.steps[0]
         if step["refusal"]:
+            refused += 1
             assert (after["wells_spent"], step["wells_charged"]) == (before["wells_spent"], 0)
             assert step["closed"]
+    assert refused
 
 
 @every_id
@@ -402,10 +425,10 @@ def test_unenforced_mechanism_is_marked(group):
     assert vector.reset(seed=0)[1]["contaminated"].all()
 
 
-@every_id
-def test_logs_are_the_columns(env_id, tmp_path):
+def logged(env_id, folder):
+    """Return the summary of an episode, and the lines of each log."""
     names = {"refusals": "ledger_path", "discomfort": "discomfort_path", "proposals": "proposals_path"}
-    paths = {name: tmp_path / log.file for name, log in LOGS.items()}
+    paths = {name: folder / log.file for name, log in LOGS.items()}
     env = made(env_id, **{names.get(name, "verdicts_path"): path for name, path in paths.items()})
     rng = np.random.default_rng(8)
     env.reset(seed=8)
@@ -415,24 +438,45 @@ def test_logs_are_the_columns(env_id, tmp_path):
         if mask[action] or wild:
             _, _, terminated, _, info = env.step(action)
             if terminated:
-                break
-    summary, kept = info["episode_summary"], logs_of(env.params)
-    written = {name: lines(paths[name]) for name in kept}
+                return info["episode_summary"], {name: lines(path) for name, path in paths.items()}
+
+
+def levels_with(log):
+    return pytest.mark.parametrize(
+        "env_id", [one for one in ENVIRONMENTS if log in logs_of(made(one).params)]
+    )
+
+
+@levels_with("refusals")
+def test_every_refusal_is_logged(env_id, tmp_path):
+    summary, written = logged(env_id, tmp_path)
     assert len(written["refusals"]) == sum(summary["refusals"].values())
     assert sum(line["caused_by_debt"] for line in written["refusals"]) == summary["refusals_by_debt"]
     for line in written["refusals"]:
         assert line["refusal_reason"] in REFUSAL_REASONS
         assert line["design_id"].startswith(line["proposed_template"])
-    if "discomfort" in kept:
-        assert len(written["discomfort"]) == summary["discomforts"] + summary["hoardings"]
-        filed = [line for line in written["proposals"] if line["status"] == "pending"]
-        approved = [line for line in written["proposals"] if line["status"] == "approved"]
-        assert (len(filed), len(approved)) == (summary["proposals"], summary["approvals"])
-    if "verdicts" in kept:
-        judged = [line for line in written["verdicts"] if line["event"] == "verdict"]
-        assert len(judged) == sum(summary["verdicts"].values())
-        assert len(written["verdicts"]) - len(judged) == summary["verdicts"]["review"]
-    assert not any(paths[name].stat().st_size for name in set(LOGS) - set(kept))
+
+
+@levels_with("discomfort")
+def test_what_was_put_off_and_what_was_proposed_is_logged(env_id, tmp_path):
+    summary, written = logged(env_id, tmp_path)
+    assert len(written["discomfort"]) == summary["discomforts"] + summary["hoardings"]
+    states = [line["status"] for line in written["proposals"]]
+    assert (states.count("pending"), states.count("approved")) == (summary["proposals"], summary["approvals"])
+
+
+@levels_with("verdicts")
+def test_every_verdict_and_every_review_is_logged(env_id, tmp_path):
+    summary, written = logged(env_id, tmp_path)
+    judged = [line["event"] for line in written["verdicts"]].count("verdict")
+    assert judged == sum(summary["verdicts"].values())
+    assert len(written["verdicts"]) - judged == summary["verdicts"]["review"]
+
+
+@every_id
+def test_a_log_that_the_level_does_not_keep_is_empty(env_id, tmp_path):
+    _, written = logged(env_id, tmp_path)
+    assert {name for name, log in written.items() if log} <= set(logs_of(made(env_id).params))
 
 
 def test_lines_of_two_seeds_differ_in_id_and_day(tmp_path):
