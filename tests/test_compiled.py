@@ -201,16 +201,17 @@ def test_rules_taken_from_a_module_are_found():
 
 def test_fork_waits_for_a_compilation_in_another_thread():
     code = """
-import os, threading, time
+import os, threading
 from numba.core.compiler_lock import global_compiler_lock
 from solvent import LabEnv
 env = LabEnv()
 env.reset(seed=0)
-holding = threading.Event()
+holding, forking = threading.Event(), threading.Event()
+os.register_at_fork(before=forking.set)  # the latest is called first: before the lab waits for the lock
 def hold():
     with global_compiler_lock:
         holding.set()
-        time.sleep(0.2)
+        forking.wait(60)
 threading.Thread(target=hold).start()
 holding.wait(60)
 child = os.fork()
