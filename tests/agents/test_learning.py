@@ -57,6 +57,20 @@ def recipe_of(algorithm: str = "PPO", **changes: Any) -> Recipe:
     )
 
 
+def train_and_keep(recipe: Recipe, params: Any, folder: Path) -> tuple[Any, Path]:
+    """Train; return the learner as the training left it, and the path of its policy."""
+    learners = []
+    learn = ALGORITHMS[recipe.algorithm].learn
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            ALGORITHMS[recipe.algorithm],
+            "learn",
+            lambda self, *a, **k: learners.append(self) or learn(self, *a, **k),
+        )
+        path = train(recipe, params, seed=1, folder=folder, track=None)
+    return learners[0], path
+
+
 @pytest.fixture(scope="module")
 def seen_labs() -> tuple[Any, Any]:
     """Observations and masks of labs in the middle of their episodes."""
@@ -136,6 +150,7 @@ IMPOSSIBLE = [
     ("rollout_buffer_class", "os.system"),
     ("env", "CartPole"),
     ("policy", "Mlp"),
+    ("policy", "MlpLstmPolicy"),  # of RecurrentPPO alone
     ("policy_kwargs", {"widht": 3}),
     ("class_target", "guess"),
 ]
@@ -464,15 +479,10 @@ def test_the_class_head_learns_on_where_a_training_goes_on(tmp_path, monkeypatch
     assert lessons == [128]
 
 
-def test_a_loaded_class_head_acts_as_the_trained_one(tmp_path, monkeypatch):
-    models = []
-    learn = ALGORITHMS["PPO"].learn
-    monkeypatch.setattr(
-        ALGORITHMS["PPO"], "learn", lambda self, *a, **k: models.append(self) or learn(self, *a, **k)
-    )
-    path = train(class_recipe(), DATA, seed=1, folder=tmp_path, track=None)
-    observations = np.random.default_rng(0).random((64, *models[0].observation_space.shape), np.float32)
-    wanted, _ = models[0].predict(observations, deterministic=True)
+def test_a_loaded_class_head_acts_as_the_trained_one(tmp_path):
+    learner, path = train_and_keep(class_recipe(), DATA, tmp_path)
+    observations = np.random.default_rng(0).random((64, *learner.observation_space.shape), np.float32)
+    wanted, _ = learner.predict(observations, deterministic=True)
     agent = LearnedAgent.load(path, DATA)
     np.testing.assert_array_equal(agent.act(observations, np.ones((64, len(NAMED)), np.int8)), wanted)
 
@@ -510,18 +520,13 @@ def test_training_and_loading_leave_the_number_of_threads_alone(tmp_path):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_loaded_policy_plays_as_the_trained_one(algorithm, tmp_path, seen_labs, monkeypatch):
-    models = []
-    learn = ALGORITHMS[algorithm].learn
-    monkeypatch.setattr(
-        ALGORITHMS[algorithm], "learn", lambda self, *a, **k: models.append(self) or learn(self, *a, **k)
-    )
-    path = train(recipe_of(algorithm), PARAMS, seed=1, folder=tmp_path, track=None)
+def test_loaded_policy_plays_as_the_trained_one(algorithm, tmp_path, seen_labs):
+    learner, path = train_and_keep(recipe_of(algorithm), PARAMS, tmp_path)
     assert path == tmp_path / WEIGHTS
     assert sorted(file.name for file in tmp_path.iterdir()) == [ABOUT, WEIGHTS]
     observations, masks = seen_labs
     masked = {"action_masks": masks} if algorithm == "MaskablePPO" else {}
-    wanted, _ = models[0].predict(observations, deterministic=True, **masked)
+    wanted, _ = learner.predict(observations, deterministic=True, **masked)
     before = torch.get_rng_state()
     agent = LearnedAgent.load(path, PARAMS)
     assert torch.equal(torch.get_rng_state(), before)  # loading consumes nobody's random numbers
@@ -649,14 +654,9 @@ def test_episodes_of_a_recurrent_policy_depend_on_no_batch(recurrent):
     np.testing.assert_array_equal(complete["trace"]["action"], split["trace"]["action"])
 
 
-def test_a_loaded_recurrent_policy_remembers_as_the_trained_one(tmp_path, looks, monkeypatch):
-    models = []
-    learn = ALGORITHMS["RecurrentPPO"].learn
-    monkeypatch.setattr(
-        ALGORITHMS["RecurrentPPO"], "learn", lambda self, *a, **k: models.append(self) or learn(self, *a, **k)
-    )
-    path = train(recipe_of("RecurrentPPO"), LAST_PLATE, seed=1, folder=tmp_path, track=None)
-    trained = LearnedAgent(models[0].policy, "trained")
+def test_a_loaded_recurrent_policy_remembers_as_the_trained_one(tmp_path, looks):
+    learner, path = train_and_keep(recipe_of("RecurrentPPO"), LAST_PLATE, tmp_path)
+    trained = LearnedAgent(learner.policy, "trained")
     np.testing.assert_array_equal(acts(LearnedAgent.load(path, LAST_PLATE), looks), acts(trained, looks))
 
 
@@ -675,11 +675,6 @@ def test_a_recurrent_recipe_refuses_what_its_policy_lacks(key, value):
     with pytest.raises(ParamError, match=rf"^x\.{key}: .*allowed: ") as error:
         recipe_of("RecurrentPPO", **({group: {size: value}} if group else {key: value}))
     assert "\n" not in str(error.value)
-
-
-def test_only_a_recurrent_algorithm_has_a_recurrent_policy():
-    with pytest.raises(ParamError, match=r"^x\.policy: got 'MlpLstmPolicy'; allowed: "):
-        recipe_of("PPO", policy="MlpLstmPolicy", policy_kwargs={})
 
 
 # -- policy files --------------------------------------------------------------------------------
