@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from solvent.files import locked
 from solvent_experiments import run
-from solvent_experiments.config import ConfigError, Evaluation, Experiment, load_experiment
+from solvent_experiments.config import Evaluation, Experiment, load_experiment
 from solvent_experiments.folder import RunFolder, Unit
 from solvent_experiments.run import Pool, Times, do_unit, run_experiment
 from tests.commands import Launch, launching
@@ -74,14 +74,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Runs:
 
     def get(name: str) -> RunFolder:
         experiment = load_experiment(CONFIGS / f"{name}.yaml")
-        deadline = time.monotonic() + 600
-        while True:
-            try:
-                return run_experiment(experiment, place / f"{name}-run", pool=Here(), quiet=True)
-            except ConfigError:  # another test process is making it
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.2)
+        with locked(place / f"{name}.lock", 600.0):  # another test process may be making it
+            return run_experiment(experiment, place / f"{name}-run", pool=Here(), quiet=True)
 
     return get
 
