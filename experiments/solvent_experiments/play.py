@@ -283,7 +283,7 @@ class Game:
             self.summary = info["episode_summary"] if terminated else None
 
     def debrief(self, env_id: str, seed: int, who: str) -> None:
-        """Print the truth beside what was claimed, learnt and said, and the honest script's return in the same lab."""
+        """Print the truth beside what was claimed, learnt and asserted, and the honest script's return there."""
         params, lab, summary = self.env.params, self.env.batch.labs[0], self.summary
         assert summary is not None
         rows = []
@@ -291,8 +291,8 @@ class Game:
             truth, learnt = class_name(params, int(lab["potency"][m])), f"{self._gained[m]:.2f}"
             books = (f"{self._paid[m]:+.2f}", f"{self._claimed[m]:.2f}", learnt)
             rows.append((compound, truth, self._assertions[m] or "-", *books))
-        headings = ("compound", "truth", "said", "paid", "claimed", "learnt")
-        table = Table(headings, tuple(rows), left=("truth", "said"), title="What was true")
+        headings = ("compound", "truth", "asserted", "paid", "claimed", "learnt")
+        table = Table(headings, tuple(rows), left=("truth", "asserted"), title="What was true")
         self.console.print(table.terminal())
         refused = ", ".join(f"{count} {reason}" for reason, count in summary["refusals"].items() if count)
         refused += f" ({summary['refusals_by_debt']} caused by debt)" if refused else "none"
