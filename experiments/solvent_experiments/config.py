@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from solvent import ENVIRONMENTS, LabParams, ParamError, preset
 from solvent.errors import SolventError
@@ -162,16 +162,28 @@ class Experiment(_Strict):
     track: Literal["tensorboard", "wandb"] | None = "tensorboard"
     evaluation: Evaluation = Evaluation()
 
+    # Of users' classes, which were found and tried: where their modules are searched, and their agents' names by
+    # ``my_module:MyAgent``.
+    _folder: Path | None = PrivateAttr(None)
+    _classes: dict[str, str] = PrivateAttr({})
+
+    def with_classes(self, folder: Path, classes: dict[str, str]) -> Experiment:
+        """Return the experiment with these users' classes, whose modules may lie in ``folder``."""
+        experiment = self.model_copy()
+        experiment._folder, experiment._classes = folder.resolve(), classes
+        return experiment
+
     @property
     def agent_names(self) -> list[str]:
         """The agents' names; that of ``my_module:MyAgent`` is the one that the class has."""
-        return self.agents
+        return [self._classes.get(agent, agent) for agent in self.agents]
 
     def find_agent(self, name: str) -> MakesAgent:
         """Return what makes the agent of this name."""
         from solvent_agents import find_agent
 
-        return find_agent(name)
+        written = {own: agent for agent, own in self._classes.items()}
+        return find_agent(written.get(name, name), self._folder)
 
     @functools.cached_property
     def lab(self) -> LabParams:
@@ -188,24 +200,6 @@ class Experiment(_Strict):
     def changed(self) -> str:
         """Whether the labs differ from the level in another way; usually empty."""
         return "" if self.mark or self.lab == environment_params(self.env) else "changed parameters"
-
-
-class ExperimentWithClasses(Experiment):
-    """An experiment that names users' classes, which were found and tried."""
-
-    # Not part of the config: where the modules are searched, and the names of the agents by ``my_module:MyAgent``.
-    folder: Path = Field(exclude=True)
-    classes: dict[str, str] = Field(exclude=True)
-
-    @property
-    def agent_names(self) -> list[str]:
-        return [self.classes.get(agent, agent) for agent in self.agents]
-
-    def find_agent(self, name: str) -> MakesAgent:
-        from solvent_agents import find_agent
-
-        written = {own: agent for agent, own in self.classes.items()}
-        return find_agent(written.get(name, name), self.folder)
 
 
 def load_experiment(path: Path) -> Experiment:
@@ -256,10 +250,8 @@ def runnable(experiment: Experiment, folder: Path) -> Experiment:
     check_seeds(experiment)
     if experiment.track == "wandb" and find_spec("wandb") is None:
         raise ParamError("track", f"wandb is not installed; allowed: after `{install('track')}`")
-    classes = _try_agents(experiment, folder)
-    if classes:
-        fields = {name: getattr(experiment, name) for name in Experiment.model_fields}
-        experiment = ExperimentWithClasses(**fields, folder=folder.resolve(), classes=classes)
+    if classes := _try_agents(experiment, folder):
+        experiment = experiment.with_classes(folder, classes)
     _check_names(experiment)
     return experiment
 
