@@ -1,4 +1,4 @@
-"""The README is short, its code runs and its targets exist. Its commands and links are tested with the other pages."""
+"""The README is short and its code runs. Its commands, targets and links are tested with the other pages."""
 
 from __future__ import annotations
 
@@ -20,14 +20,6 @@ def test_its_code_runs_as_it_stands(block: str, tmp_path: Path, monkeypatch: pyt
     promised = re.findall(r"print\(.*\)  # (.*)", block)
     execute_python(block, flags=("-W", "error"), timeout=600).succeeded(*promised)
     assert not list(tmp_path.iterdir())
-
-
-def test_its_make_targets_are_there() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = re.findall(r"^make ([a-z][\w-]+)", TEXT, re.MULTILINE)
-    assert targets
-    for target in targets:
-        assert re.search(rf"^(?:[\w-]+ )*{target}\b.*:", makefile, re.MULTILINE), target
 
 
 def test_it_is_read_in_a_few_minutes() -> None:

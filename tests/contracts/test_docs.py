@@ -27,6 +27,7 @@ from solvent_experiments.figures.drawing import FIGURES
 from solvent_experiments.folder import read_parquet
 from tests.commands import execute, execute_python
 from tests.runs import runs, smoke_lab_run
+from tests.test_workflows import TARGETS
 
 __all__ = ["runs", "smoke_lab_run"]
 
@@ -291,7 +292,8 @@ LINKING = [
     *sorted(DOCS.rglob("*.md")),
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "tests/requirements/README.md")),
 ]
-FOLDERS = "envs|agents|experiments|tests|benchmarks|examples|tools|configs|docs|notebooks"
+FOLDERS = r"envs|agents|experiments|tests|benchmarks|examples|tools|configs|docs|notebooks|\.github|\.ci"
+FILES = r"pyproject\.toml|constraints\.txt|CITATION\.cff|CHANGELOG\.md"
 
 
 def resolves(name):
@@ -307,7 +309,7 @@ def resolves(name):
 def test_the_files_modules_and_links_of_a_page_are_there(page):
     text = page.read_text(encoding="utf-8")
     code = [name for name in re.findall(r"`([^`\n]+)`", text) if "<" not in name]
-    paths = [name for name in code if re.fullmatch(rf"({FOLDERS})/[\w./-]+", name)]
+    paths = [name for name in code if re.fullmatch(rf"({FOLDERS})/[\w./-]+|{FILES}", name)]
     assert [name for name in paths if not (ROOT / name).exists()] == []
     dotted = [
         name for name in code if re.fullmatch(r"(solvent|solvent_agents|solvent_experiments)(\.\w+)+", name)
@@ -319,3 +321,21 @@ def test_the_files_modules_and_links_of_a_page_are_there(page):
         if "://" not in link
     ]
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def commands_of(page):
+    """The lines of a page's blocks of code, and the code in its sentences."""
+    text = page.read_text(encoding="utf-8")
+    fenced = re.compile(r"^```.*?\n(.*?)^```", re.DOTALL | re.MULTILINE)
+    lines = "".join(fenced.findall(text)).splitlines()
+    return [*lines, *(" ".join(code.split()) for code in re.findall(r"`([^`]+)`", fenced.sub("", text)))]
+
+
+@pytest.mark.parametrize("page", LINKING, ids=[page.name for page in LINKING])
+def test_the_targets_and_programs_of_a_page_are_there(page):
+    named = "\n".join(commands_of(page))
+    assert set(re.findall(r"^(?:\$ )?make ([a-z][a-z-]*)", named, re.MULTILINE)) <= TARGETS
+    modules = re.findall(rf"python -m ((?:{FOLDERS})[\w.]*)", named)
+    assert [module for module in modules if importlib.util.find_spec(module) is None] == []
+    programs = re.findall(rf"python ((?:{FOLDERS})/[\w./]+\.py)", named)
+    assert [program for program in programs if not (ROOT / program).is_file()] == []
