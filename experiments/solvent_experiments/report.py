@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from solvent import LabEnv
@@ -24,7 +23,7 @@ from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.drawing import CAPTIONS, FIGURES, draw
 from solvent_experiments.folder import RunFolder, select
 from solvent_experiments.summary import result_tables
-from solvent_experiments.text import visible
+from solvent_experiments.text import page_templates
 
 
 def write_report(roots: Sequence[Path], out: Path | None) -> Path:
@@ -108,17 +107,9 @@ def _page(sections: Sequence[dict[str, Any]]) -> str:
     template, style, script = (
         (folder / f"report.{kind}").read_text(encoding="utf-8") for kind in ("html.j2", "css", "js")
     )
-    # Characters that a terminal or a page would hide, such as marks of direction, are shown; markup is escaped.
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: visible(value, "\n") if type(value) is str else value,
-    )
     hashes = {
         f"{name}_hash": f"'sha256-{_base64(hashlib.sha256(text.encode()).digest())}'"
         for name, text in (("style", style), ("script", script))
     }
     parts = {"style": Markup(style), "script": Markup(script)}
-    return environment.from_string(template).render(sections=sections, **parts, **hashes)
+    return page_templates().from_string(template).render(sections=sections, **parts, **hashes)

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import anyio
 import uvicorn
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import PackageLoader
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -31,7 +31,7 @@ from starlette.routing import Route
 
 from solvent_experiments.console import complain
 from solvent_experiments.desk.queues import Queue
-from solvent_experiments.text import visible
+from solvent_experiments.text import page_templates
 
 __all__ = ["Desk"]
 
@@ -45,14 +45,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-PAGES = Environment(
-    autoescape=True,
-    loader=PackageLoader("solvent_experiments.desk"),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    finalize=lambda value: visible(value, "\n") if type(value) is str else value,
-)
+PAGES = page_templates(PackageLoader("solvent_experiments.desk"))
 PAGES.filters["path"] = lambda key: quote(key, safe="")
 
 
