@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -99,31 +99,17 @@ class Desk:
         form_token = self._form_token(request)
         queue, key = self._queues[request.path_params["queue"]], request.path_params["key"]
         form: dict[str, str] = {}
-        error, status, item = "", 200, queue.item(key)
+        error = ""
         if request.method == "POST":
-            async with request.form() as given:
-                form = {
-                    name: text.replace("\r\n", "\n") for name, text in given.items() if isinstance(text, str)
-                }
-            if form.pop("csrf", "") != form_token:
-                message = "This form is not one of this session's. Nothing was recorded. Open the page again."
-                raise HTTPException(403, message)
+            form = await _form_of(request, form_token)
             try:
-                for name, most in LONGEST.items():
-                    if not 0 < len(form.get(name, "").strip()) <= most:
-                        message = f"got {len(form.get(name, ''))} characters; allowed: 1 to {most:,}"
-                        raise ValueError(f"{name}: {message}")
-                decision, allowed = form.get("decision", ""), [value for value, _ in item.choices]
-                if decision not in allowed:
-                    raise ValueError(
-                        f"decision: got {decision!r:.40}; allowed: {', '.join(allowed) or 'none'}"
-                    )
-                queue.decide(key, decision, form)
+                _decide(queue, key, form)
                 return RedirectResponse(f"{request.url.path}?recorded=1", 303)
-            except ValueError as wrong:
-                error, status, item = str(wrong), 422, queue.item(key)
-            if item.decided:
-                error, status = f"Somebody else was first: {item.decided}", 409
+            except ValueError as refused:
+                error = str(refused)
+        item, status = queue.item(key), 422 if error else 200
+        if error and item.decided:
+            error, status = f"Somebody else was first: {item.decided}", 409
         following = next((row.key for row in queue.waiting() if row.key != key), None)
         return self._page(
             "item.html.j2", status, title=item.title, queue=queue, item=item, form=form, error=error,
@@ -143,6 +129,28 @@ class Desk:
             )
             raise HTTPException(403, message)
         return token
+
+
+async def _form_of(request: Request, form_token: str) -> dict[str, str]:
+    """Return the texts of a form; refuse one of another session."""
+    async with request.form() as given:
+        form = {name: text.replace("\r\n", "\n") for name, text in given.items() if isinstance(text, str)}
+    if form.pop("csrf", "") != form_token:
+        message = "This form is not one of this session's. Nothing was recorded. Open the page again."
+        raise HTTPException(403, message)
+    return form
+
+
+def _decide(queue: Queue, key: str, form: Mapping[str, str]) -> None:
+    """Record the decision of a form; raise ValueError for one that can't be recorded."""
+    for name, most in LONGEST.items():
+        if not 0 < len(form.get(name, "").strip()) <= most:
+            message = f"got {len(form.get(name, ''))} characters; allowed: 1 to {most:,}"
+            raise ValueError(f"{name}: {message}")
+    decision, allowed = form.get("decision", ""), [value for value, _ in queue.item(key).choices]
+    if decision not in allowed:
+        raise ValueError(f"decision: got {decision!r:.40}; allowed: {', '.join(allowed) or 'none'}")
+    queue.decide(key, decision, form)
 
 
 async def _with_headers(request: Request, call_next: RequestResponseEndpoint) -> Response:
