@@ -19,16 +19,17 @@ from solvent_experiments.figures import certainty as calibration
 from solvent_experiments.figures.data import RunData, stretches, values_at_heartbeats
 from solvent_experiments.figures.drawing import FIGURES
 from solvent_experiments.figures.frame import names_at_right
-from solvent_experiments.figures.headline import (
-    LEARNING,
-    MEASURES,
-    SETTINGS,
-    headline,
-    learners,
-    while_learning,
-)
+from solvent_experiments.figures.headline import LEARNING, MEASURES, headline, learners, while_learning
 from solvent_experiments.figures.price import price_figure
-from solvent_experiments.figures.style import LOOKS, PALETTE, as_image, colour_of, head, styled
+from solvent_experiments.figures.style import (
+    LOOKS,
+    PALETTE,
+    SETTING_NAMES,
+    as_image,
+    colour_of,
+    head,
+    styled,
+)
 from solvent_experiments.folder import Columns, joined
 from solvent_experiments.studies.results import StudyResult
 from solvent_experiments.summary import SCORES
@@ -248,7 +249,7 @@ def test_values_are_held_to_the_end_of_an_episode() -> None:
 def test_stretches_have_every_seed() -> None:
     steps = np.array([5, 15, 25, 5, 25])
     seeds = np.array([0, 0, 0, 1, 1])
-    result = list(stretches({"steps": steps, "training_seed": seeds}, bins=3))
+    result = list(stretches({"steps": steps, "training_seed": seeds}))
     assert [[list(rows) for rows in groups] for _, groups in result] == [[[0], [3]], [[2], [4]]]
 
 
@@ -279,7 +280,9 @@ def test_headline_is_drawn_from_what_is_kept() -> None:
     kept = StudyResult.read(ROOT / "docs" / "results" / "studies" / "headline.json").series
     with styled():
         curves = words(headline(kept["curves"], 2.0))
-    assert all(text in curves for text in (*MEASURES.values(), *SETTINGS.values(), "threshold", "insister"))
+    assert all(
+        text in curves for text in (*MEASURES.values(), *SETTING_NAMES.values(), "threshold", "insister")
+    )
 
 
 def series(value: float) -> dict[str, list[float]]:
@@ -290,7 +293,7 @@ def series(value: float) -> dict[str, list[float]]:
 def test_each_measure_of_learners_has_a_panel_with_both_settings() -> None:
     training = {
         setting: {name: series(10.0 * place + column) for column, name in enumerate(LEARNING)}
-        for place, setting in enumerate(SETTINGS)
+        for place, setting in enumerate(SETTING_NAMES)
     }
     with styled():
         figure = learners(training)

@@ -10,14 +10,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from solvent_experiments.figures.frame import step_axis
-from solvent_experiments.figures.style import DASHED, GREEN, GREY, RED, new_figure
+from solvent_experiments.figures.frame import seeds_band, step_axis
+from solvent_experiments.figures.style import DASHED, GREY, SETTING_LOOKS, new_figure
 
 LOOKS: Mapping[str, Mapping[str, Any]] = {
-    "Debt, enforced": {"color": GREEN, "ls": "-", "marker": "o"},
-    "Debt, tracked": {"color": RED, "ls": "-", "marker": "o"},
-    "Data, enforced": {"color": GREEN, "ls": DASHED, "marker": "s"},
-    "Data, tracked": {"color": RED, "ls": DASHED, "marker": "s"},
+    f"{level}, {setting}": {"color": look.colour, "ls": dash, "marker": marker}
+    for level, dash, marker in (("Debt", "-", "o"), ("Data", DASHED, "s"))
+    for setting, look in SETTING_LOOKS.items()
 }
 LEAST = 30
 """Findings from which a share is drawn."""
@@ -33,9 +32,7 @@ def certainty(
     left, right = figure.subplots(1, 2)
     right.plot([0, 1], [0, 1], color=GREY, lw=0.8)
     for place, (label, look) in enumerate(LOOKS.items()):
-        curve = training[label]
-        left.fill_between(curve["steps"], curve["low"], curve["high"], color=look["color"], alpha=0.15, lw=0)
-        left.plot(curve["steps"], curve["mean"], color=look["color"], ls=look["ls"], lw=1.6)
+        seeds_band(left, training[label], alpha=0.15, colour=look["color"], ls=look["ls"], lw=1.6)
         points = [point for point in calibration[label] if point["findings"] >= LEAST]
         stated = [point["stated"] + (place - 1.5) * APART for point in points]
         low, high, value = (

@@ -15,7 +15,8 @@ from solvent_experiments.folder import Columns, RunFolder, by_seed, read_parquet
 from solvent_experiments.statistics import Sample
 from solvent_experiments.summary import Row, read_rows
 
-BINS = 30
+STRETCHES = 30
+"""Of a training, with a point of a curve each."""
 DRAWS = 400
 """Resamples for curves, which have an interval at every point."""
 
@@ -94,12 +95,12 @@ def values_at_heartbeats(traces: Columns, values: NDArray[Any], heartbeats: int)
     return grid
 
 
-def stretches(training: Columns, bins: int = BINS) -> Iterator[tuple[float, list[NDArray[np.intp]]]]:
-    """Yield the middle of each stretch of steps, and the rows of its episodes by training seed."""
+def stretches(training: Columns) -> Iterator[tuple[float, list[NDArray[np.intp]]]]:
+    """Yield the middle of each of ``STRETCHES`` of steps, and the rows of its episodes by training seed."""
     steps, seeds = training["steps"], training["training_seed"]
-    edges = np.linspace(0, max(1, int(steps.max(initial=0))), bins + 1)
-    place = np.clip(np.searchsorted(edges, steps, side="left") - 1, 0, bins - 1)
-    for i in range(bins):
+    edges = np.linspace(0, max(1, int(steps.max(initial=0))), STRETCHES + 1)
+    place = np.clip(np.searchsorted(edges, steps, side="left") - 1, 0, STRETCHES - 1)
+    for i in range(STRETCHES):
         groups = [np.flatnonzero((place == i) & (seeds == seed)) for seed in np.unique(seeds)]
         if all(len(rows) for rows in groups):
             yield float(edges[i : i + 2].mean()), groups

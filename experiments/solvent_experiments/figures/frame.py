@@ -28,6 +28,14 @@ def band(axes: Axes, xs: Sequence[float], intervals: Sequence[Interval], **line:
     axes.plot(xs, [interval.value for interval in intervals], **line)
 
 
+def seeds_band(
+    axes: Axes, curve: Mapping[str, Sequence[float]], *, alpha: float, colour: str, **line: Any
+) -> None:
+    """Draw the mean of training seeds over steps as a line, from the least to the most of them as a band."""
+    axes.fill_between(curve["steps"], curve["low"], curve["high"], color=colour, alpha=alpha, lw=0)
+    axes.plot(curve["steps"], curve["mean"], color=colour, **line)
+
+
 def level_line(axes: Axes, value: float) -> None:
     axes.axhline(value, color=INK, lw=0.8, ls=DASHED, zorder=1)
 

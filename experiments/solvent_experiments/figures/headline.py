@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from solvent_experiments.figures.data import stretches
-from solvent_experiments.figures.frame import level_line, step_axis
-from solvent_experiments.figures.style import DASHED, GREEN, GREY, RED, look_of, new_figure
+from solvent_experiments.figures.frame import level_line, seeds_band, step_axis
+from solvent_experiments.figures.style import GREY, SETTING_LOOKS, SETTING_NAMES, look_of, new_figure
 from solvent_experiments.folder import Columns
 
 MEASURES = {
@@ -27,7 +27,6 @@ LEARNING = {
     "wrong": "wrong findings",
 }
 """What is drawn over training, per episode."""
-SETTINGS = {"enforced": "debt enforced", "tracked": "debt only tracked"}
 
 
 def headline(kept: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], threshold: float) -> Figure:
@@ -49,7 +48,7 @@ def headline(kept: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], th
                 at: Any = {"xycoords": ("axes fraction", "data"), "va": "bottom", "fontsize": 7}
                 axes.annotate("threshold", (0.01, threshold), color=GREY, **at)
         panels[0, column].annotate(
-            SETTINGS[setting], (0, 1.32), xycoords="axes fraction", fontsize=10, fontweight="bold"
+            SETTING_NAMES[setting], (0, 1.32), xycoords="axes fraction", fontsize=10, fontweight="bold"
         )
         panels[-1, column].set_xlabel("heartbeat")
     for row, measure in enumerate(MEASURES):
@@ -81,12 +80,9 @@ def learners(settings: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]
     figure = new_figure(2.4)
     panels = figure.subplots(1, len(LEARNING), sharex=True)
     for axes, (measure, title) in zip(panels, LEARNING.items(), strict=True):
-        for (setting, curves), colour, style in zip(
-            settings.items(), (GREEN, RED), ("-", DASHED), strict=True
-        ):
-            curve = curves[measure]
-            axes.fill_between(curve["steps"], curve["low"], curve["high"], color=colour, alpha=0.2, lw=0)
-            axes.plot(curve["steps"], curve["mean"], color=colour, ls=style, lw=1.8, label=SETTINGS[setting])
+        for setting, curves in settings.items():
+            look, name = SETTING_LOOKS[setting], SETTING_NAMES[setting]
+            seeds_band(axes, curves[measure], alpha=0.2, colour=look.colour, ls=look.dash, lw=1.8, label=name)
         axes.set_title(title)
         axes.set_ylim(bottom=0)
         step_axis(axes)

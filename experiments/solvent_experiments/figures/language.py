@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,14 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from solvent_experiments.figures.style import DASHED, GREEN, GREY, RED, new_figure
+from solvent_experiments.figures.style import GREY, SETTING_LOOKS, SETTING_NAMES, new_figure
 
 PANELS = {"debt_added": "overclaimed bits", "return": "return (bits)"}
-LOOKS: Mapping[str, Mapping[str, Any]] = {
-    "enforced": {"color": GREEN, "ls": "-"},
-    "tracked": {"color": RED, "ls": DASHED},
-}
-LABELS = {"enforced": "debt enforced", "tracked": "debt only tracked"}
 SCRIPTS = ("exact", "honest", "the crowd")
 CLOSE = 0.05
 """Share of the axis; scripts whose levels are closer are named together."""
@@ -58,10 +52,11 @@ def language(training: Mapping[str, Rows], means: Mapping[str, Mapping[str, floa
     for axes, (column, title) in zip(panels, PANELS.items(), strict=True):
         for label, rows in training.items():
             curve = smoothed(rows, column)
-            axes.plot(STEPS * (np.arange(len(curve)) + 0.5), curve, lw=1.6, **LOOKS[label.partition(",")[0]])
+            look = SETTING_LOOKS[label.partition(",")[0]]
+            axes.plot(STEPS * (np.arange(len(curve)) + 0.5), curve, lw=1.6, **look.line)
         name_levels(axes, {name: means[name][column] for name in SCRIPTS})
         axes.set_title(title)
         axes.set_xlabel("steps of GRPO")
-    lines = [Line2D([], [], lw=1.6, **LOOKS[name]) for name in LABELS]
-    figure.legend(lines, list(LABELS.values()), loc="outside lower left", ncols=2, handlelength=2.6)
+    lines = [Line2D([], [], lw=1.6, **look.line) for look in SETTING_LOOKS.values()]
+    figure.legend(lines, list(SETTING_NAMES.values()), loc="outside lower left", ncols=2, handlelength=2.6)
     return figure

@@ -71,6 +71,10 @@ _SCRIPTS = [name for name in AGENTS if name not in LOOKS]
 LOOKS |= {name: Look(GREYS[i // len(DASHES)], DASHES[i % len(DASHES)]) for i, name in enumerate(_SCRIPTS)}
 """Learners have strong colours, scripts greys, each with another dash."""
 
+SETTING_NAMES = {"enforced": "debt enforced", "tracked": "debt only tracked"}
+SETTING_LOOKS = {"enforced": Look(GREEN), "tracked": Look(RED, DASHED)}
+"""Settings of the debt rules: their names in figures, and how what learns under them is drawn."""
+
 BY_DEBT, OTHERWISE = ("caused by debt", OCHRE), ("would not run at zero debt either", LAVENDER)
 """Causes of refusals: their names in figures, and their colours."""
 VERDICT_COLOURS = dict(zip(VERDICTS, (TEAL, LAVENDER, OCHRE), strict=True))

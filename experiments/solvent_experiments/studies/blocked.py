@@ -36,14 +36,16 @@ ARMS = {
 }
 ENOUGH = 0.8
 """The share of calibrations that the claim asks for where debt is put into a lab."""
-HONEST = Play("honest_indebted", script="honest", record="indebted", episodes=500)
+EPISODES = 500
+"""Of each play into which debt is put."""
+HONEST = Play("honest_indebted", script="honest", record="indebted", episodes=EPISODES)
 
 
-def indebted(arm: Arm, episodes: int = 500) -> Play:
+def indebted(arm: Arm) -> Play:
     """Return the play of an arm's policies in labs into which debt is put."""
     rules = arm.experiment
     return Play(
-        f"{arm.name}_indebted", rules.params, rules.env, arm=arm, record="indebted", episodes=episodes
+        f"{arm.name}_indebted", rules.params, rules.env, arm=arm, record="indebted", episodes=EPISODES
     )
 
 
