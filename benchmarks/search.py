@@ -14,10 +14,11 @@ import cma
 import numpy as np
 from rich.progress import track
 
-from solvent.lab.params import LabParams, preset
+from solvent.lab.params import LabParams
 from solvent.lab.registration import ENVIRONMENTS
 from solvent_agents.rollout import episodes
 from solvent_agents.scripts.honest import Constants, Honest, constants_for
+from solvent_experiments.config import environment_params, level_of
 
 WORTHS = (
     *("licence_worth", "debt_worth", "well_price", "usual_wells", "scarcity", "repay_worth", "learn_worth"),
@@ -27,12 +28,12 @@ LINEAR = {"least_worth": 1.0, "energy_margin": 3.0, "early_from": 0.4}
 STEP, POPULATION = 0.25, 14
 FRESH = 500_000
 """First seed of the labs on which a result is judged; the search plays labs from seed 1,000."""
-LEVELS = {env.removeprefix("Solvent/").removesuffix("-v0"): env for env in ENVIRONMENTS}
+LEVELS = {level_of(env): env for env in ENVIRONMENTS}
 
 
 def level_params(level: str) -> LabParams:
     """Return the parameters of a level by its short name."""
-    return preset(ENVIRONMENTS[LEVELS[level]]["preset"])
+    return environment_params(LEVELS[level])
 
 
 def written(constants: Constants) -> list[float]:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from solvent_experiments.config import level_of
 from solvent_experiments.leaderboard import leaderboard_markdown, leaderboard_tables, read_entries
 
 DOCS = Path(__file__).parent
@@ -170,7 +171,7 @@ def scores(*agents: str) -> str:
     for entry in read_entries([DOCS / "results" / "leaderboard.json"]).values():
         known = {agent: of["score"] for agent, of in entry["agents"].items()}
         cells = [cell_text(known[agent], ".1f~") if agent in known else "" for agent in agents]
-        rows.append([entry["level"].removeprefix("Solvent/").removesuffix("-v0"), *cells])
+        rows.append([level_of(entry["level"]), *cells])
     return markdown(rows)
 
 

@@ -16,6 +16,7 @@ import typer
 
 from solvent.errors import BROKEN, STOPPED, USAGE, SolventError
 from solvent.files import nearest_path
+from solvent_experiments.config import FIRST_SEED
 from solvent_experiments.console import complain, new_console, say, suggest
 from solvent_experiments.desk.command import desk
 from solvent_experiments.instruments.adequacy import app as adequacy
@@ -167,7 +168,7 @@ def evaluate(
             min=1, max=1_000_000, help="Number of episodes, one per seed.  [default: the leaderboard's]"
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**31, help="Seed of the first episode.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, max=2**31, help="Seed of the first episode.")] = FIRST_SEED,
 ) -> None:
     """Evaluate agents, all on the same episodes, and show a table.
 

@@ -32,6 +32,8 @@ OF_A_RUN = re.compile(r"figures|.*\.(html|json|parquet|yaml)", re.IGNORECASE)
 ALLOWED_NAME = "an unused name, of letters, digits, '.', '_', '-', that no file of a run could have"
 SEED_LIMIT = 2**32
 MOST_SEEDS = 10_000
+FIRST_SEED = 10_000
+"""Of an evaluation: far from the training seeds; an experiment refuses an overlap."""
 
 Seed = Annotated[int, Field(ge=0, lt=SEED_LIMIT, strict=True)]
 Count = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
@@ -123,8 +125,7 @@ class Evaluation(_Strict):
     episodes: Count = 1000
     # Number of initial episodes for agents that decide slowly: the planner.
     slow_episodes: Count = 400
-    # Far from the training seeds; an experiment refuses an overlap.
-    first_seed: Seed = 10_000
+    first_seed: Seed = FIRST_SEED
     # Number of initial episodes whose actions are traced and whose events go into ledgers.
     trace_episodes: Annotated[int, Field(ge=0, le=100_000, strict=True)] = 200
     # Secret text that derives other seeds from these, so that nobody can practise on them.
@@ -358,6 +359,11 @@ def environment_params(env: str, changes: Mapping[str, Any] | None = None) -> La
         raise ParamError("env", f"unknown environment {env!r:.80}" + nearest(name, ENVIRONMENTS))
     level = preset(str(ENVIRONMENTS[name].get("preset", "default")))
     return LabParams.from_mapping(changes, base=level, path="params") if changes else level
+
+
+def level_of(env: str) -> str:
+    """Return the short name of an environment's level: ``Debt`` for ``Solvent/Debt-v0``."""
+    return env.removeprefix("Solvent/").removesuffix("-v0")
 
 
 def policy_path(name: str) -> Path | None:

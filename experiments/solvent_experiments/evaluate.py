@@ -10,6 +10,7 @@ from rich.console import Console
 from solvent import ENVIRONMENTS, LabParams
 from solvent_agents.learning.shipped import is_shipped_name
 from solvent_experiments.config import (
+    FIRST_SEED,
     ConfigError,
     Evaluation,
     environment_params,
@@ -22,18 +23,21 @@ from solvent_experiments.folder import Columns, differences, first_difference, j
 from solvent_experiments.summary import result_tables, summary
 
 DEFAULT = "Solvent/Debt-v0"
-FIRST_SEED = 10_000
 PAGE: Mapping[str, tuple[int, int]] = {"Solvent/Tiny-v0": (20_000, 4000)}
 """Episodes of the leaderboard, and those that agents play there which search, where they are not ``PAGES``."""
 PAGES = (4000, 100)
 
 
 class Rules(NamedTuple):
-    """The labs of an evaluation: how they are called, the level's page, and their parameters."""
+    """The labs of an evaluation: how they are called, the level's page, and their parameters.
+
+    ``notes`` has a line for each policy that was trained under other rules.
+    """
 
     name: str
     env: str
     params: LabParams
+    notes: Sequence[str] = ()
 
 
 def rules_for(agents: Sequence[str], env: str | None, changes: Mapping[str, Any]) -> Rules:
@@ -42,38 +46,23 @@ def rules_for(agents: Sequence[str], env: str | None, changes: Mapping[str, Any]
     Raises:
         ConfigError: the policies were trained under different rules, and none are asked for.
     """
-    if env is not None or changes:
-        env = env or DEFAULT
-        params = environment_params(env, changes)
-        usual = environment_params(env).to_mapping()
-        changed = [f"{key}={value}" for key, _, value in differences(usual, params.to_mapping())]
-        return Rules(", ".join([env, *changed]), env, params)
-    trained, _ = _trained_with(agents)
-    if not trained:
-        env = next((name.partition(":")[2] for name in agents if is_shipped_name(name)), DEFAULT)
-        return Rules(env, env, environment_params(env))
-    name, params = next(iter(trained.items()))
-    for other, rules in trained.items():
-        if difference := first_difference(params.to_mapping(), rules.to_mapping()):
-            problem = (
-                f"trained under other rules than {name} ({difference}); allowed: --env or --params for both"
-            )
-            raise ConfigError(problem, key=other)
-    level = next((env for env in ENVIRONMENTS if environment_params(env) == params), None)
-    return Rules(level or f"the rules of {name}", level or "", params)
-
-
-def notes_on(agents: Sequence[str], rules: Rules) -> list[str]:
-    """Return a line for each policy that was trained under other rules than those played."""
     trained, unread = _trained_with(agents)
+    if env is not None or changes:
+        rules = _rules_asked_for(env or DEFAULT, changes)
+    elif trained:
+        rules = _rules_of_policies(trained)
+    else:
+        env = next((name.partition(":")[2] for name in agents if is_shipped_name(name)), DEFAULT)
+        rules = Rules(env, env, environment_params(env))
     notes = [
         f"{name} was trained under other rules: {difference}"
         for name, params in trained.items()
         if (difference := first_difference(params.to_mapping(), rules.params.to_mapping()))
     ]
-    return notes + [
+    notes += [
         f"{name}: the rules that it was trained with can't be read ({why})" for name, why in unread.items()
     ]
+    return rules._replace(notes=notes)
 
 
 def _trained_with(agents: Sequence[str]) -> tuple[dict[str, LabParams], dict[str, str]]:
@@ -88,6 +77,27 @@ def _trained_with(agents: Sequence[str]) -> tuple[dict[str, LabParams], dict[str
             except PolicyFileError as error:
                 unread[name] = str(error)
     return trained, unread
+
+
+def _rules_asked_for(env: str, changes: Mapping[str, Any]) -> Rules:
+    """Return the rules of a level with changes, which are in their name."""
+    params = environment_params(env, changes)
+    usual = environment_params(env).to_mapping()
+    changed = [f"{key}={value}" for key, _, value in differences(usual, params.to_mapping())]
+    return Rules(", ".join([env, *changed]), env, params)
+
+
+def _rules_of_policies(trained: Mapping[str, LabParams]) -> Rules:
+    """Return the rules that all of these policies were trained with; raise ConfigError if they differ."""
+    name, params = next(iter(trained.items()))
+    for other, rules in trained.items():
+        if difference := first_difference(params.to_mapping(), rules.to_mapping()):
+            problem = (
+                f"trained under other rules than {name} ({difference}); allowed: --env or --params for both"
+            )
+            raise ConfigError(problem, key=other)
+    level = next((env for env in ENVIRONMENTS if environment_params(env) == params), None)
+    return Rules(level or f"the rules of {name}", level or "", params)
 
 
 def evaluate_agents(
@@ -119,7 +129,7 @@ def evaluate_agents(
         title += f" (the leaderboard: {FIRST_SEED} to {FIRST_SEED + usual - 1})"
     for table in result_tables(summary(joined(parts), rules.params), title=title):
         console.print(table.terminal())
-    for note in notes_on(agents, rules):
+    for note in rules.notes:
         console.print(note, highlight=False, soft_wrap=True)
 
 

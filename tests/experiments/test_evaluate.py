@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from solvent_experiments.config import environment_params, load_experiment, param_changes
-from solvent_experiments.evaluate import PAGE, PAGES, notes_on, rules_for
+from solvent_experiments.evaluate import PAGE, PAGES, rules_for
 from solvent_experiments.folder import RunFolder
 from tests.commands import call
 
@@ -37,9 +37,7 @@ def test_rules_that_are_asked_for_come_first_and_a_line_says_so(smoke_run: RunFo
     policy = trained_with(smoke_run, {"debt": {"threshold": 1.0}}, tmp_path / "a")
     rules = rules_for([policy], "Solvent/Debt-v0", {})
     assert rules.params.debt.threshold == 2.0
-    assert notes_on([policy], rules) == [
-        f"{policy} was trained under other rules: debt.threshold 1.0 instead of 2.0"
-    ]
+    assert rules.notes == [f"{policy} was trained under other rules: debt.threshold 1.0 instead of 2.0"]
 
 
 def test_policies_of_different_rules_need_rules_that_are_named(smoke_run: RunFolder, tmp_path: Path) -> None:

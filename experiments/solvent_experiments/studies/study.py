@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent import LabParams
 from solvent_experiments.config import (
+    FIRST_SEED,
     ConfigError,
     Evaluation,
     Experiment,
@@ -137,7 +138,7 @@ class Play:
     arm: Arm | None = None
     record: str = "episodes"
     episodes: int = 1000
-    first_seed: int = 10_000
+    first_seed: int = FIRST_SEED
 
     @property
     def lab(self) -> LabParams:

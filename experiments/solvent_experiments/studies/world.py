@@ -15,14 +15,14 @@ from matplotlib.figure import Figure
 from solvent import ENVIRONMENTS, LabParams
 from solvent_agents import AGENTS
 from solvent_agents.scripts.offenders import OFFENDERS
-from solvent_experiments.config import environment_params
+from solvent_experiments.config import environment_params, level_of
 from solvent_experiments.figures.style import GREEN, INK, RED, new_figure
 from solvent_experiments.studies.records import LEFT
 from solvent_experiments.studies.study import Compare, Play, Study
 
 LABS, FRESH = 2000, 500_000
 """Labs per script and level, and the first one's seed; no script was tuned on them."""
-LEVELS = {env.removeprefix("Solvent/").removesuffix("-v0"): environment_params(env) for env in ENVIRONMENTS}
+LEVELS = {level_of(env): environment_params(env) for env in ENVIRONMENTS}
 ENERGETIC = {"hoarder", "spender", "fabricator"}
 """Scripts that offend where acting costs energy, and are played there alone."""
 NO_VOICE: Mapping[str, Any] = {"proposals": {"enabled": False}}
