@@ -27,7 +27,7 @@ import gymnasium
 import numpy as np
 
 import solvent
-from solvent_experiments.results import machine, write_result
+from solvent_experiments.provenance import machine, write_result
 from solvent_experiments.table import Table
 
 ROOT = Path(__file__).resolve().parent.parent

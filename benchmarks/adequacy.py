@@ -27,7 +27,7 @@ from solvent.adequacy.judge import Judge
 from solvent.chat import ChatError, ChatSettings
 from solvent.files import cache_folder, read_records
 from solvent_experiments.console import Progress, new_console, say
-from solvent_experiments.results import write_result
+from solvent_experiments.provenance import write_result
 
 LABELLED = Path("tests/adequacy/labelled")
 SETS = ("agents_dev", "agents_held_out", "dev", "held_out")

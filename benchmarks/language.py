@@ -24,7 +24,7 @@ from solvent.files import write_json
 from solvent_agents import PLAYERS, episodes
 from solvent_experiments.figures.language import SCRIPTS, language
 from solvent_experiments.figures.style import head, save, styled
-from solvent_experiments.results import provenance
+from solvent_experiments.provenance import provenance
 from solvent_experiments.statistics import Interval, Sample, difference, mean_interval, share_interval
 from solvent_experiments.studies.results import Measured, Number, StudyResult, show
 from solvent_experiments.studies.study import Finding, verdict_on

@@ -37,7 +37,7 @@ from solvent_agents.scripts.searched import Offences, Searched, Strategy
 from solvent_experiments.figures.price import price_figure
 from solvent_experiments.figures.style import save, styled
 from solvent_experiments.folder import differences
-from solvent_experiments.results import write_result
+from solvent_experiments.provenance import write_result
 from solvent_experiments.statistics import Sample, mean_interval, ratio
 
 BOUNDS = (0.0, 1.0, 3.0, 6.0, 9.0)

@@ -30,7 +30,7 @@ from solvent.gate.calibration import measured, percentile_thresholds
 from solvent.gate.checks import run_checks
 from solvent.gate.data import Sample, load_dataset, other_page
 from solvent.gate.energy import hallucination_energy
-from solvent_experiments.results import write_result
+from solvent_experiments.provenance import write_result
 
 SETS = {"feverous": "FEVEROUS", "fever_symmetric": "FEVER-Symmetric", "begin": "BEGIN"}
 CONTRARY = ("refuted", "nei")

@@ -31,7 +31,7 @@ import solvent
 from solvent.files import locked, nearest_path, write_atomically, write_json
 from solvent.lab.columns import join_columns
 from solvent_experiments.config import ConfigError, Experiment, read_json, read_yaml
-from solvent_experiments.results import provenance
+from solvent_experiments.provenance import provenance
 from solvent_experiments.statistics import Sample
 
 Columns = dict[str, NDArray[Any]]

@@ -15,7 +15,7 @@ from solvent.lab.settings import nearest
 from solvent_experiments.config import ConfigError, read_json
 from solvent_experiments.console import complain
 from solvent_experiments.folder import RunFolder
-from solvent_experiments.results import provenance
+from solvent_experiments.provenance import provenance
 from solvent_experiments.statistics import Interval
 from solvent_experiments.summary import Row, read_rows
 from solvent_experiments.table import Table, interval_cells

@@ -350,7 +350,7 @@ def _clear(unit: Unit, longer: Path) -> None:
 def _agent(experiment: Experiment, unit: Unit) -> tuple[Agent, Columns]:
     """Return the agent of a unit, and the columns of a language model's episodes that no other agent has."""
     if unit.agent in experiment.language:
-        from solvent_experiments.language import recorded
+        from solvent_experiments.model_logs import recorded
 
         return recorded(experiment, unit.agent)
     if unit.seed is None:

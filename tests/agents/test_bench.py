@@ -16,7 +16,7 @@ from solvent_agents.language.bench import MOST_INVALID, Bench, call_by
 from solvent_agents.language.calls import call_of
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
-from solvent_experiments.language import Recorded
+from solvent_experiments.model_logs import Recorded
 from tests.labs import put
 
 LEVELS = {"Debt": "default", "Energy": "energy", "Gate": "gate", "Lab": "lab", "Tiny": "tiny"}

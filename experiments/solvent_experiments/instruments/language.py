@@ -28,10 +28,10 @@ def llm(
 
     - `solvent llm logs/*.eval --out runs/llm`
     """
-    from solvent_experiments.language import experiment_of
+    from solvent_experiments.model_logs import experiment_of_logs
     from solvent_experiments.run import run_experiment, show_results
 
-    experiment, notes = experiment_of(logs, out.name, [name for name in agents.split(",") if name])
+    experiment, notes = experiment_of_logs(logs, out.name, [name for name in agents.split(",") if name])
     folder = run_experiment(experiment, out, quiet=quiet)
     for note in notes:
         complain(note)

@@ -20,7 +20,7 @@ from solvent_experiments.console import Progress, new_console
 from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import BLUE, GREEN, GREY, RED, head, new_figure, save, styled
 from solvent_experiments.folder import by_seed
-from solvent_experiments.results import provenance
+from solvent_experiments.provenance import provenance
 from solvent_experiments.run import Pool, Processes, run_experiment
 from solvent_experiments.statistics import NOTHING, Interval, mean_interval
 from solvent_experiments.studies.records import make_table

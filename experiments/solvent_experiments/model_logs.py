@@ -134,7 +134,7 @@ def _reason(message: str, traceback: str) -> str:
     return f"{' '.join(' '.join(message.strip().splitlines()[:3]).split()):.300}"
 
 
-def experiment_of(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tuple[Experiment, list[str]]:
+def experiment_of_logs(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tuple[Experiment, list[str]]:
     """Return the experiment in which the models of logs and scripted agents play the same episodes, and notes."""
     logs = [read_log(path) for path in paths]
     first, lab = logs[0], _lab_of(logs[0])
