@@ -309,32 +309,45 @@ def _train(
 
     assert unit.seed is not None
     before, longer = unit.steps, unit.folder / "longer"
-    folder = longer if before else unit.folder
     _clear(unit, longer)
     trained = train(
         Recipe.from_mapping(experiment.train[unit.agent] or {}), experiment.lab, seed=unit.seed,
-        folder=folder, on_progress=on_progress, on_episodes=on_episodes,
+        folder=longer if before else unit.folder, on_progress=on_progress, on_episodes=on_episodes,
         should_stop=should_stop, track=experiment.track, start=unit.model if before else None,
     )  # fmt: skip
     if trained is None:
         return False
     if before:
-        earlier = read_parquet(unit.training)
-        parts.insert(0, select(earlier, earlier["steps"] <= before))
-        validations, later = (part / "validation.json" for part in (unit.folder, folder))
-        if validations.exists() and later.exists():  # where the recipe has `evaluate_every`
-            rows = [row for row in json.loads(validations.read_bytes()) if row["steps"] < before]
-            write_json(later, rows + json.loads(later.read_bytes()))
-    write_parquet(unit.training, joined(parts))
-    if before:
-        # Removed first and moved last: the old weights never stand beside the new description.
-        unit.model.unlink()
-        for file in (trained.with_suffix(".json"), trained):
-            file.replace(unit.folder / file.name)
-        # What tracked it, beside that of its beginning.
-        shutil.copytree(longer, unit.folder, dirs_exist_ok=True)
-        shutil.rmtree(longer)
+        _replace_policy(unit, before, longer, trained, parts)
+    else:
+        write_parquet(unit.training, joined(parts))
     return True
+
+
+def _replace_policy(unit: Unit, before: int, longer: Path, trained: Path, parts: list[Columns]) -> None:
+    """Replace a policy that was trained for ``before`` steps, and its files, by those in the folder ``longer``.
+
+    ``parts`` are the training episodes since then.
+    """
+    beginning = read_parquet(unit.training)
+    beginning = select(beginning, beginning["steps"] <= before)
+    _join_validations(unit.folder, before, longer)
+    write_parquet(unit.training, joined([beginning, *parts]))
+    # Removed first and moved last: the old weights never stand beside the new description.
+    unit.model.unlink()
+    for file in (trained.with_suffix(".json"), trained):
+        file.replace(unit.folder / file.name)
+    # What tracked it, beside that of its beginning.
+    shutil.copytree(longer, unit.folder, dirs_exist_ok=True)
+    shutil.rmtree(longer)
+
+
+def _join_validations(folder: Path, before: int, longer: Path) -> None:
+    """Put the evaluations of the first ``before`` steps before later ones, if there are any (``evaluate_every``)."""
+    beginning, later = folder / "validation.json", longer / "validation.json"
+    if beginning.exists() and later.exists():
+        rows = [row for row in json.loads(beginning.read_bytes()) if row["steps"] < before]
+        write_json(later, rows + json.loads(later.read_bytes()))
 
 
 def _clear(unit: Unit, longer: Path) -> None:
