@@ -73,7 +73,8 @@ def evaluate(
             for log in logs:
                 happened = log.happened(step.results[: len(traced)]) & step.running[: len(traced)]
                 for i in np.flatnonzero(happened):
-                    origin = Origin(done + int(i), traced[i], step.reasons[i])  # the seed for the lab's index
+                    # The seed stands in for the lab's index.
+                    origin = Origin(done + int(i), traced[i], step.reasons[i])
                     events[log.file][i] += log.lines(params, step.results[i], step.after[i], origin)
         for file in ledgers:
             ledgers[file] += itertools.chain.from_iterable(events[file])

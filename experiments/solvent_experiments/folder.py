@@ -106,7 +106,7 @@ class RunFolder:
 
     @property
     def finished(self) -> bool:
-        """Whether the run is finished; one whose manifest can't be read is not, and is joined again."""
+        """Whether the run is finished; an unreadable manifest counts as unfinished, and the tables are joined again."""
         try:
             return bool(self.read_manifest())
         except ConfigError:
@@ -139,7 +139,7 @@ class RunFolder:
             if differs := first_difference(same.model_dump(), experiment.model_dump()):
                 raise ConfigError(f"holds another config ({differs}); allowed: another --out", file=self.root)
             if (version := self._version()) not in (None, solvent.__version__):
-                message = f"begun by Solvent {version}; allowed: {solvent.__version__}, or another --out"
+                message = f"started with Solvent {version}; allowed: {solvent.__version__}, or another --out"
                 raise ConfigError(message, file=self.root)
         elif any(path.name != ".lock" for path in self.root.iterdir()):
             raise ConfigError("is not empty and not a run; allowed: another --out", file=self.root)

@@ -134,7 +134,9 @@ def _reason(message: str, traceback: str) -> str:
     return f"{' '.join(' '.join(message.strip().splitlines()[:3]).split()):.300}"
 
 
-def experiment_of_logs(paths: Sequence[Path], name: str, agents: Sequence[str]) -> tuple[Experiment, list[str]]:
+def experiment_of_logs(
+    paths: Sequence[Path], name: str, agents: Sequence[str]
+) -> tuple[Experiment, list[str]]:
     """Return the experiment in which the models of logs and scripted agents play the same episodes, and notes."""
     logs = [read_log(path) for path in paths]
     first, lab = logs[0], _lab_of(logs[0])
@@ -152,7 +154,7 @@ def experiment_of_logs(paths: Sequence[Path], name: str, agents: Sequence[str]) 
             raise ConfigError(f"a second log of {log.name}; allowed: one", file=log.path)
     seeds = list(first.episodes)
     if seeds != list(range(seeds[0], seeds[0] + len(seeds))):
-        raise ConfigError("has gaps between its seeds; allowed: consecutive ones", file=first.path)
+        raise ConfigError("seeds are not consecutive; allowed: seeds without gaps", file=first.path)
     experiment = Experiment(
         name=name,
         env=first.arguments["env"],

@@ -157,7 +157,7 @@ def _means(episodes: Columns) -> dict[str, Interval | float]:
 
 
 def _against(episodes: Columns, agent: str, honest: Columns) -> dict[str, Interval | float]:
-    """Return an agent's return as a share of the honest script's, and less it, on the episodes that both played."""
+    """Return an agent's return as a share of the honest script's and minus it, on the episodes that both played."""
     if agent == HONEST:
         return {"honest_share": Interval(1.0, 1.0, 1.0)}
     paired, honest = pairs_of(episodes, honest)

@@ -117,7 +117,7 @@ def test_a_folder_of_another_version_is_left_as_it_is(
         other.setattr(solvent, "__version__", "0.1.9")
         RunFolder(root).write_manifest(experiment, now())
     before = RunFolder(root).manifest.read_text()
-    call("run", scripts, "--out", root).refused("begun by Solvent 0.1.9; allowed: ")
+    call("run", scripts, "--out", root).refused("started with Solvent 0.1.9; allowed: ")
     assert RunFolder(root).manifest.read_text() == before
 
 

@@ -181,9 +181,9 @@ def _problem(error: BaseException, timeout: float, listing: Listing) -> str:
     if listing.too_long:
         return f"sent more than {MOST_SENT // 2**20} MiB"
     if listing.junk and (closed or late):
-        return f"sent nothing that the protocol knows; it sent: {listing.junk[0]}"
+        return f"sent no valid protocol message: {listing.junk[0]}"
     if late:
-        return f"{'no end of its tools' if listing.tools else 'no answer'} within {timeout:g} s"
+        return f"{'did not finish listing its tools' if listing.tools else 'no answer'} within {timeout:g} s"
     if closed:
         return "ended before it answered; --stderr shows what it says"
     match error:
