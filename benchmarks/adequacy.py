@@ -1,7 +1,7 @@
 """Adequacy on labelled sets, and the hook on a long session: ``python -m benchmarks.adequacy``.
 
 It writes ``docs/results/adequacy.json``: for each labelled set the agreement of the heuristic, of its marks alone and
-of the number of calls with people, and the difference to version 0.3.0, paired; the time and the memory of a hook on
+of the number of calls with people, and the difference from version 0.3.0, paired; the time and the memory of a hook on
 a session of 20 MB. With ``--judge URL --model NAME`` a language model is measured beside them; its answers are cached.
 With ``--seekbench FILE`` (SeekBench, traces of search agents) the score is compared with experts' labels: whether the
 last search result sufficed for the answer. Nothing was tuned to that set.
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def _agreement(examples: list[Labelled], earlier: str) -> dict[str, Any]:
-    """Return the agreement of each rater of a set, and the heuristic's difference to version 0.3.0."""
+    """Return the agreement of each rater of a set, and the heuristic's difference from version 0.3.0."""
     ratings, labels = ratings_of(examples)
     rows = {
         row.rater: {"kappa": row.kappa._asdict(), "gain": row.gain._asdict()}

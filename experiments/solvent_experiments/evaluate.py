@@ -121,9 +121,8 @@ def evaluate_agents(
 
             result = evaluate(agent, rules.params, evaluation, on_progress=on_progress)
             assert result is not None, "nothing stops it"
-            parts.append(
-                owned(result.episodes, name, 0 if trained else None)
-            )  # a policy is one training seed
+            # A policy is one training seed.
+            parts.append(owned(result.episodes, name, 0 if trained else None))
     title = f"{rules.name}, seeds {seed} to {seed + evaluation.episodes - 1}"
     if rules.env and (evaluation.episodes, seed) != (usual, FIRST_SEED):
         title += f" (the leaderboard: {FIRST_SEED} to {FIRST_SEED + usual - 1})"

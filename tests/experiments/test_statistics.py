@@ -58,9 +58,7 @@ def test_a_difference_to_a_learner_of_one_seed_has_no_interval() -> None:
 
 
 def test_the_interquartile_mean_is_over_runs() -> None:
-    runs = learner(
-        [0.0, 2.0], [2.0], [3.0], [4.0], [100.0]
-    )  # means 1, 2, 3, 4, 100; one is cut at either end
+    runs = learner([0.0, 2.0], [2.0], [3.0], [4.0], [100.0])  # of the means, one is cut at either end
     assert interquartile_mean(runs).value == 3.0
 
 

@@ -19,8 +19,9 @@ FITS = 18
 
 
 def comparison(run: RunData) -> Figure:
-    """Draw the mean return, the difference to the honest script on the same episodes, and below
-    what means hide: the distribution of returns."""
+    """Draw the mean returns, their difference from the honest script's on the same episodes, and what means hide: the
+    distribution of returns.
+    """
     names = [row.agent for row in run.rows]
     paired = {row.agent: row.interval("over_honest") for row in run.rows if "over_honest" in row.measured}
     bars, inches = 0.21 * len(names), max(1.8, LABEL * len(names))

@@ -40,9 +40,8 @@ def learning_curve(run: RunData) -> Figure | None:
             axes.axhline(row.mean("return"), lw=0.9, **look.line)
         ends.append((row.mean("return"), row.agent, look.colour))
     best = max(row.mean("return") for row in run.rows)
-    bottom = min(
-        [best - 8.0, *lows]
-    )  # agents far below the curve would flatten it; they are named at the edge
+    # Agents far below the curve would flatten it; they are named at the edge.
+    bottom = min([best - 8.0, *lows])
     axes.set_ylim(bottom, best + 0.08 * (best - bottom))
     seeds = max(len(np.unique(training["training_seed"])) for training in learners.values())
     axes.set_title(f"return (bits), {plural(seeds, 'training seed')}")

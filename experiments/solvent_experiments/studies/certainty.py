@@ -2,8 +2,8 @@
 
 On ``Solvent/Debt-v0`` an agent is shown the exact posterior and a finding asserts its most probable class. On
 ``Solvent/Data-v0`` it sees its data and names the class itself. PPO learns on both from scratch, where debt is enforced
-and where it is only tracked. *Right minus stated* is the share of findings that are right less the mean confidence that
-they state: below 0 the agent is overconfident.
+and where it is only tracked. *Right minus stated* is the share of findings that are right minus the mean confidence
+that they state: below 0 the agent is overconfident.
 
 The claim was written before any of these runs.
 """

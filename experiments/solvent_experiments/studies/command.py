@@ -102,9 +102,8 @@ def show(
     else:
         command = f"solvent study run {name} && solvent study show {name} --out docs/results/studies"
         result = results.result_of(study, results.data_of(name, folder), command)
-    paths = (
-        results.write(result, study, out, name) if out else []
-    )  # before what a reader's closed pipe would stop
+    # Before it is printed, which a reader's closed pipe would stop.
+    paths = results.write(result, study, out, name) if out else []
     results.show(result)
     for path in paths:
         say(str(path))

@@ -6,7 +6,7 @@ under it, so both are compared with policies that were trained, and play, where 
 tested under the lab's rules and under the document's own.
 
 *costs*: bits that findings paid, findings, wrong ones, bits overclaimed, heartbeats spent on calibrations, and
-understatement: the share of findings that are right less the confidence that they state.
+understatement: the share of findings that are right minus the confidence that they state.
 """
 
 from __future__ import annotations
