@@ -34,6 +34,7 @@ from solvent_agents.agent import Agent
 from solvent_agents.rollout import walk
 from solvent_agents.scripts.honest import Constants, Honest, constants_for
 from solvent_agents.scripts.searched import Offences, Searched, Strategy
+from solvent_experiments.config import param_changes
 from solvent_experiments.figures.price import price_figure
 from solvent_experiments.figures.style import save, styled
 from solvent_experiments.folder import differences
@@ -102,7 +103,7 @@ def played(params: LabParams, agent: Agent, seeds: range) -> Arrays:
 
 
 def worth(episodes: Arrays, at_least: float) -> float:
-    """Return the mean return of episodes, less what they lose for overclaiming less than ``at_least`` bits."""
+    """Return the mean return of episodes, minus what they lose for overclaiming less than ``at_least`` bits."""
     missing = max(0.0, at_least - episodes["overclaimed"].mean())
     return float(episodes["return"].mean() - TOO_LITTLE * missing)
 
@@ -177,12 +178,7 @@ def summary(label: str, episodes: Arrays, best: Arrays) -> str:
 
 def changed(params: LabParams, assignments: Sequence[str]) -> LabParams:
     """Return parameters with changes written as ``group.name=value``."""
-    changes: dict[str, dict[str, Any]] = {}
-    for assignment in assignments:
-        key, _, value = assignment.partition("=")
-        group, _, name = key.partition(".")
-        changes.setdefault(group, {})[name] = json.loads(value)
-    return LabParams.from_mapping(changes, base=params)
+    return LabParams.from_mapping(param_changes(assignments), base=params)
 
 
 def rules_of(params: LabParams, level: LabParams) -> dict[str, Any]:

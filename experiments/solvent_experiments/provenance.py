@@ -34,7 +34,7 @@ def provenance(command: Sequence[str] | str | None = None) -> dict[str, Any]:
     }
 
 
-def write_result(path: Path, measured: dict[str, Any], command: Sequence[str] | str | None = None) -> None:
+def write_result(path: Path, measured: dict[str, Any], command: Sequence[str] | str) -> None:
     """Write what was measured after its provenance."""
     write_json(path, provenance(command) | measured)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from solvent.errors import USAGE
 from solvent_experiments.console import complain, new_console, one_line, say, suggest
 from solvent_experiments.options import Env
 from solvent_experiments.table import Table, show_table
@@ -68,7 +69,7 @@ def tools(
     if as_json:
         say(json.dumps(rows, indent=2))
     if failed:
-        raise typer.Exit(2)
+        raise typer.Exit(USAGE)
     if not (as_json or why):
         suggest("--why explains each price; `solvent.energy.EnergyMeter` charges them in a loop of your own.")
 

@@ -19,7 +19,7 @@ import yaml
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from solvent_experiments.config import ConfigError, Experiment, experiment_of, put_at
+from solvent_experiments.config import ConfigError, experiment_of, put_at
 from solvent_experiments.console import say, suggest
 from solvent_experiments.figures.frame import names_at_right
 from solvent_experiments.figures.style import colour_of, new_figure
@@ -59,7 +59,11 @@ def load_sweep(given: Mapping[str, Any], path: Path) -> Study:
             changed["name"] = _shortened(f"{name}-{folder_name(lab)}")
         experiments[lab] = experiment_of(changed, path)
     agents = [*experiments[lab].train, *experiments[lab].language, *experiments[lab].agent_names]
-    arms = [_arm(lab, one, agent) for lab, one in experiments.items() for agent in agents]
+    arms = [
+        Arm(folder_name(lab), f"{lab}: {agent}", experiment, agent)
+        for lab, experiment in experiments.items()
+        for agent in agents
+    ]
     title = f"{experiments[lab].env}, sweep {name}"
     return Study(title, rows={arm.label: arm for arm in arms}, columns=COLUMNS, draw=draw)
 
@@ -109,10 +113,6 @@ def _changed(params: Any, chosen: Mapping[str, Any], path: Path) -> dict[str, An
             problem = f"{key} is among the params too; allowed: one of the two"
             raise ConfigError(problem, file=path, key="sweep") from None
     return changed
-
-
-def _arm(lab: str, experiment: Experiment, agent: str) -> Arm:
-    return Arm(folder_name(lab), f"{lab}: {agent}", experiment, agent)
 
 
 def folder_name(lab: str) -> str:
