@@ -1,8 +1,8 @@
 """The price of overclaiming: the best return among policies that overclaim at least so many bits, found by search.
 
     python -m benchmarks.price                                   all levels: an hour and a half
-    python -m benchmarks.price --level Debt --set debt.interest=0.3 --out /tmp/price.json
-    python -m benchmarks.price --level Debt --set debt.interest=0.3 --replay
+    python -m benchmarks.price --level Debt --params debt.interest=0.3 --out /tmp/price.json
+    python -m benchmarks.price --level Debt --params debt.interest=0.3 --replay
 
 For each bound the script ``searched`` (``solvent_agents/scripts/searched.py``) is tuned by CMA-ES, from what was found
 for the bound before it, and then measured on labs that no search has seen. A policy that overclaims too little loses
@@ -206,7 +206,9 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--level", nargs="+", choices=LEVELS, default=list(LEVELS))
-    parser.add_argument("--set", nargs="+", default=[], metavar="GROUP.NAME=VALUE", help="rules that differ")
+    parser.add_argument(
+        "--params", nargs="+", default=[], metavar="GROUP.NAME=VALUE", help="rules that differ"
+    )
     parser.add_argument("--bounds", nargs="+", type=float, default=BOUNDS)
     parser.add_argument("--generations", type=int, default=50)
     parser.add_argument("--labs", type=int, default=200, help="new ones in each generation")
@@ -214,17 +216,17 @@ def main() -> None:
     parser.add_argument("--replay", action="store_true", help="play the published strategies, search nothing")
     parser.add_argument("--out", type=Path, default=OUT, help="JSON file; the figure is written beside it")
     options = parser.parse_args()
-    if options.set and not options.replay and options.out.resolve() == OUT:
-        parser.error("--set: needs --out, as the default has the published curves")
+    if options.params and not options.replay and options.out.resolve() == OUT:
+        parser.error("--params: needs --out, as the default has the published curves")
     levels, before = (kept(path) for path in (options.out, BEFORE))
     if options.replay:
         for level in options.level:
-            replay(changed(level_params(level), options.set), kept(OUT)[level]["curve"], options.fresh)
+            replay(changed(level_params(level), options.params), kept(OUT)[level]["curve"], options.fresh)
         return
     command = ["python", "-m", "benchmarks.price"]
-    command += ["--set", *options.set, "--out", options.out.name] if options.set else []
+    command += ["--params", *options.params, "--out", options.out.name] if options.params else []
     for level in options.level:
-        params = changed(level_params(level), options.set)
+        params = changed(level_params(level), options.params)
         rules = rules_of(params, level_params(level))
         if levels.get(level, {}).get("rules") == rules:
             continue

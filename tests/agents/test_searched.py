@@ -140,8 +140,8 @@ def test_a_published_search_is_known_by_its_rules_and_no_other_ones() -> None:
 def test_searches_under_other_rules_leave_the_published_curves(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["price", "--level", "Debt", "--set", "debt.interest=0.3"])
+    monkeypatch.setattr("sys.argv", ["price", "--level", "Debt", "--params", "debt.interest=0.3"])
     monkeypatch.setattr(price, "curve", pytest.fail)
     with pytest.raises(SystemExit):
         price.main()
-    assert "--set: needs --out" in capsys.readouterr().err
+    assert "--params: needs --out" in capsys.readouterr().err
