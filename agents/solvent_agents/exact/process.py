@@ -103,10 +103,10 @@ def solve(params: LabParams, on_progress: Callable[[int, int], None] = lambda _d
 
 def _enumerate(params: LabParams, on_progress: Callable[[int, int], None]) -> tuple[Layer, ...]:
     n_actions, rows, tables = len(action_table(params)), hypotheses(params), tables_array(params)
-    numbers, layers, out = {b"": 0}, [], expansion(params, CHUNK)
     # The states reached so far, by moment: their numbers, labs, and the referee's beliefs in them.
     waiting: dict[int, list[tuple[Ints, NDArray[Any], Floats]]]
-    waiting = {0: [(np.zeros(1, np.int64), *start(params))]}
+    waiting = {0: [(np.zeros(1, np.int64), *start(params))]}  # refuses a lab that is too large
+    numbers, layers, out = {b"": 0}, [], expansion(params, CHUNK)
     for moment in range(params.most_steps):
         if moment not in waiting:
             continue
