@@ -42,7 +42,7 @@ __all__ = [
     "register_all",
 ]
 
-__version__ = "0.4.0.dev0"
+__version__ = "0.4.0"
 
 _HOME = {
     "EpistemicController": "solvent.debt",

@@ -43,14 +43,14 @@ def read_entries(paths: Sequence[Path]) -> Entries:
     A run without an honest script that earns something has no scores: it is left out, as stderr says.
 
     Raises:
-        ConfigError: a run is unfinished, was measured with another version than the one before, or has its name; or
+        ConfigError: a run is unfinished, was measured with another release than the one before, or has its name; or
             all are left out.
     """
     entries: Entries = {}
     left_out = []
     for path in paths:
         new = _from_json(path) if path.is_file() else _from_run(RunFolder(path))
-        versions = list(dict.fromkeys(entry["version"] for entry in [*entries.values(), *new.values()]))
+        versions = list(dict.fromkeys(_release(entry) for entry in [*entries.values(), *new.values()]))
         if len(versions) > 1:
             message = f"measured with Solvent {versions[1]}, those before it with {versions[0]}; allowed: one version"
             raise ConfigError(message, file=path)
@@ -66,6 +66,11 @@ def read_entries(paths: Sequence[Path]) -> Entries:
         complain(f"left out: {error}")
     order = list(ENVIRONMENTS)
     return dict(sorted(entries.items(), key=lambda item: order.index(_level_name(item[1]))))
+
+
+def _release(entry: Mapping[str, Any]) -> str:
+    """Return the release that an entry was measured with; a development version counts as the one it became."""
+    return str(entry["version"].partition(".dev")[0])
 
 
 def _from_json(path: Path) -> Entries:

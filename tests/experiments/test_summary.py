@@ -9,9 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from packaging.version import Version
 
-from solvent import preset
-from solvent_experiments.config import Experiment
+import solvent
+from solvent import ENVIRONMENTS, preset
+from solvent_agents import episodes, find_agent
+from solvent_experiments.config import FIRST_SEED, Experiment
 from solvent_experiments.folder import Columns, RunFolder, select
 from solvent_experiments.leaderboard import leaderboard_tables, read_entries
 from solvent_experiments.statistics import NOTHING, Interval
@@ -200,13 +203,33 @@ def test_agents_of_several_runs_have_the_names_of_their_runs(hand_run: RunFolder
     assert {f"honest [{name}]", "honest [other]"} <= set(agents)
 
 
+def measured_with(version: str, folder: RunFolder) -> RunFolder:
+    manifest = json.loads(folder.manifest.read_text())
+    manifest["versions"]["solvent"] = version
+    folder.manifest.write_text(json.dumps(manifest))
+    return folder
+
+
 def test_a_leaderboard_does_not_merge_versions(hand_run: RunFolder) -> None:
-    manifest = json.loads(hand_run.manifest.read_text())
-    manifest["versions"]["solvent"] = "0.1.9"
-    hand_run.manifest.write_text(json.dumps(manifest))
-    (kept,) = {entry["version"] for entry in read_entries([KEPT]).values()}
-    result = call("leaderboard", KEPT, hand_run.root)
-    result.refused(f"measured with Solvent 0.1.9, those before it with {kept}; allowed: one version")
+    release = Version(solvent.__version__).base_version
+    result = call("leaderboard", KEPT, measured_with("0.1.9", hand_run).root)
+    result.refused(f"measured with Solvent 0.1.9, those before it with {release}; allowed: one version")
+
+
+def test_a_leaderboard_takes_a_development_version_for_its_release(hand_run: RunFolder) -> None:
+    own = measured_with(f"{Version(solvent.__version__).base_version}.dev7", hand_run).root
+    assert len(read_entries([KEPT, own])) == len(read_entries([KEPT])) + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ENVIRONMENTS)
+def test_the_published_leaderboard_has_what_the_honest_script_earns_now(level: str) -> None:
+    (published,) = [entry for entry in read_entries([KEPT]).values() if entry["level"] == level]
+    honest = published["agents"]["honest"]
+    params = preset(ENVIRONMENTS[level]["preset"])
+    seeds = range(FIRST_SEED, FIRST_SEED + honest["episodes"])
+    returns = episodes(find_agent("honest")(params, 0), params, seeds)["return"]
+    assert returns.mean() == pytest.approx(honest["return"]["value"], abs=1e-4)
 
 
 @pytest.mark.parametrize("level", ["Solvent/Dept-v0", 3])
