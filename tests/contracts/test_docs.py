@@ -290,7 +290,10 @@ def test_every_key_agent_figure_and_column_of_a_run_is_documented(smoke_lab_run)
 
 LINKING = [
     *sorted(DOCS.rglob("*.md")),
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "tests/requirements/README.md")),
+    *(
+        ROOT / name
+        for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "tests/requirements/README.md")
+    ),
 ]
 FOLDERS = r"envs|agents|experiments|tests|benchmarks|examples|tools|configs|docs|notebooks|\.github|\.ci"
 FILES = r"pyproject\.toml|constraints\.txt|CITATION\.cff|CHANGELOG\.md"
@@ -305,22 +308,41 @@ def resolves(name):
     return True
 
 
+def named_code(page):
+    """The code in a page's sentences, without placeholders."""
+    return [name for name in re.findall(r"`([^`\n]+)`", page.read_text(encoding="utf-8")) if "<" not in name]
+
+
 @pytest.mark.parametrize("page", LINKING, ids=[page.name for page in LINKING])
-def test_the_files_modules_and_links_of_a_page_are_there(page):
-    text = page.read_text(encoding="utf-8")
-    code = [name for name in re.findall(r"`([^`\n]+)`", text) if "<" not in name]
-    paths = [name for name in code if re.fullmatch(rf"({FOLDERS})/[\w./-]+|{FILES}", name)]
+def test_the_files_that_a_page_names_are_there(page):
+    paths = [name for name in named_code(page) if re.fullmatch(rf"({FOLDERS})/[\w./-]+|{FILES}", name)]
     assert [name for name in paths if not (ROOT / name).exists()] == []
-    dotted = [
-        name for name in code if re.fullmatch(r"(solvent|solvent_agents|solvent_experiments)(\.\w+)+", name)
-    ]
-    assert [name for name in dotted if not resolves(name)] == []
-    links = [
-        link.partition("#")[0]
-        for link in re.findall(r"\]\(([^)\s]+)(?: \"[^\"]+\")?\)", text)
-        if "://" not in link
-    ]
-    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", LINKING, ids=[page.name for page in LINKING])
+def test_the_modules_that_a_page_names_are_there(page):
+    dotted = r"(solvent|solvent_agents|solvent_experiments)(\.\w+)+"
+    assert [name for name in named_code(page) if re.fullmatch(dotted, name) and not resolves(name)] == []
+
+
+def anchors_of(page):
+    """The anchors of a page's headings, as a code host and the site make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def is_there(link, page):
+    """Whether a link of a page leads to a file and, where it names one, to a heading."""
+    file, _, anchor = link.partition("#")
+    target = page.parent / file if file else page
+    return target.exists() and (not anchor or target.suffix != ".md" or anchor in anchors_of(target))
+
+
+@pytest.mark.parametrize("page", [*LINKING, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+def test_the_links_of_a_page_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)\s]+)(?: \"[^\"]+\")?\)", text)
+    assert [link for link in links if "://" not in link and not is_there(link, page)] == []
 
 
 def commands_of(page):
