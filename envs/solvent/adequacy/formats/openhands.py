@@ -20,9 +20,7 @@ _ERRORS = {"error", "user_rejected"}
 
 
 def sniff(document: Document) -> bool:
-    return any(
-        _is_old(value) or str(value.get("kind")).endswith("Event") for value in _events(document)[:1000]
-    )
+    return any(_is_old(value) or _is_new(value) for value in _events(document)[:1000])
 
 
 def turns(document: Document, session: Session) -> None:
@@ -31,7 +29,7 @@ def turns(document: Document, session: Session) -> None:
             session.enter(value.get("id"))
     lines = document.entries if not _nested(document) else enumerate(_events(document), start=1)
     for event in session.each(lines):
-        if str(event.get("kind")).endswith("Event"):
+        if _is_new(event):
             _read_new(session, event)
         elif _is_old(event):
             _read_old(session, event)
@@ -82,27 +80,53 @@ def _read_old_result(session: Session, event: dict[str, Any], name: str, fields:
 # -- since version 1
 
 
+def _is_new(event: dict[str, Any]) -> bool:
+    kind = str(event.get("kind"))
+    return kind in _READERS or kind.endswith("Event") or kind.startswith("Condensation")
+
+
 def _read_new(session: Session, event: dict[str, Any]) -> None:
-    kind, name = event.get("kind"), event.get("tool_name")
-    action, observation = table_of(event.get("action")), table_of(event.get("observation"))
-    key = event.get("tool_call_id") or event.get("id")
-    if kind == "MessageEvent":
-        message = {**table_of(event.get("llm_message"))}
-        message["role"] = "user" if event.get("source") == "user" else "assistant"
-        chat.read_message(session, message, chat.block)
-    elif kind == "ActionEvent" and name != "think":
+    kind = str(event["kind"])
+    if kind in _READERS:
+        _READERS[kind](session, event)
+    elif kind not in _SILENT and not kind.startswith("Condensation"):
+        session.unread_line(kind, event)
+
+
+def _read_message(session: Session, event: dict[str, Any]) -> None:
+    role = "user" if event.get("source") == "user" else "assistant"
+    chat.read_message(session, {**table_of(event.get("llm_message")), "role": role}, chat.block)
+
+
+def _read_action(session: Session, event: dict[str, Any]) -> None:
+    name, action = event.get("tool_name"), table_of(event.get("action"))
+    if name != "think":
+        key = event.get("tool_call_id") or event.get("id")
         session.call(key, name, {key: value for key, value in action.items() if key != "kind"})
-    elif kind == "ObservationEvent" and name not in ("think", "finish"):
+
+
+def _read_observation(session: Session, event: dict[str, Any]) -> None:
+    name, observation = event.get("tool_name"), table_of(event.get("observation"))
+    if name not in ("think", "finish"):
         value = observation.get("content", observation.get("output", observation))
         code = observation.get("exit_code", table_of(observation.get("metadata")).get("exit_code"))
-        key = event.get("tool_call_id") or event.get("action_id")
-        session.result(key, value, observation.get("is_error"), code=code, name=str(name))
-    elif kind in ("AgentErrorEvent", "UserRejectObservation"):
-        key = event.get("tool_call_id") or event.get("action_id")
-        session.result(key, event.get("error") or event.get("rejection_reason"), True, name=str(name))
-    elif (
-        kind not in _SILENT
-        and kind not in ("ActionEvent", "ObservationEvent")
-        and not str(kind).startswith("Condens")
-    ):
-        session.unread_line(kind, event)
+        session.result(_answered(event), value, observation.get("is_error"), code=code, name=str(name))
+
+
+def _read_error(session: Session, event: dict[str, Any]) -> None:
+    reason = event.get("error") or event.get("rejection_reason")
+    session.result(_answered(event), reason, True, name=str(event.get("tool_name")))
+
+
+def _answered(event: dict[str, Any]) -> Any:
+    """Return the key of the call that an event answers."""
+    return event.get("tool_call_id") or event.get("action_id")
+
+
+_READERS = {
+    "MessageEvent": _read_message,
+    "ActionEvent": _read_action,
+    "ObservationEvent": _read_observation,
+    "AgentErrorEvent": _read_error,
+    "UserRejectObservation": _read_error,
+}
