@@ -54,31 +54,49 @@ def read_message(session: Session, message: dict[str, Any], read_block: Block) -
     if message.get("is_demo") or message.get("message_type") == "demonstration":  # of SWE-agent
         return
     role = ROLES.get(str(message.get("role")))
-    content = message.get("content")
-    content = message.get("parts") if content is None else content
-    blocks = content if isinstance(content, list) else [] if content is None else [content]
     if role == "user":
-        for one in blocks:
-            if text_in(one) is None:
-                _read_block(session, one, read_block)
-        session.ask(*texts_in(content))
+        _read_question(session, message, read_block)
     elif role == "assistant":
-        for one in blocks:
-            if (text := text_in(one)) is None:
-                _read_block(session, one, read_block)
-            elif message.get("phase") != "commentary":  # of Codex
-                session.say(text)
-        session.say(message.get("refusal"))
-        read_calls(session, message.get("tool_calls"))
-        if function := message.get("function_call"):
-            read_calls(session, [function])
-        note_unknown_keys(session, message, _KEYS)
+        _read_answer(session, message, read_block)
     elif role == "tool":
         read_result(session, message)
     elif role is None and "role" in message:
         session.unread(f"messages of the role {str(message['role'])[:60]!r} not read", str(message["role"]))
     elif role is None:
         session.unread_line(message.get("type", ", ".join(list(message)[:4])), message)
+
+
+def _read_question(session: Session, message: dict[str, Any], read_block: Block) -> None:
+    blocks = _blocks_of(message)
+    for one in blocks:
+        if text_in(one) is None:
+            _read_block(session, one, read_block)
+    session.ask(*texts_in(blocks))
+
+
+def _read_answer(session: Session, message: dict[str, Any], read_block: Block) -> None:
+    commentary = message.get("phase") == "commentary"  # of Codex
+    for one in _blocks_of(message):
+        text = text_in(one)
+        if text is None:
+            _read_block(session, one, read_block)
+        elif not commentary:
+            session.say(text)
+    session.say(message.get("refusal"))
+    read_calls(session, message.get("tool_calls"))
+    if function := message.get("function_call"):
+        read_calls(session, [function])
+    note_unknown_keys(session, message, _KEYS)
+
+
+def _blocks_of(message: dict[str, Any]) -> list[Any]:
+    """Return the content of a message as a list."""
+    content = message.get("content")
+    if content is None:
+        content = message.get("parts")
+    if content is None:
+        return []
+    return content if isinstance(content, list) else [content]
 
 
 def read_calls(session: Session, calls: Any) -> None:
