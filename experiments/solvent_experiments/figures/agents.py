@@ -116,6 +116,8 @@ def claims(run: RunData) -> Figure | None:
         axes.set_title(agent, color=colour_of(agent), size=SIZE * min(1.0, FITS / len(agent)))
         means = f"{signed(claim.mean())} \N{RIGHTWARDS ARROW} {signed(gain.mean())}"
         axes.text(0.03, 0.97, means, transform=axes.transAxes, va="top", color=GREY)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + 0.2 * (high - low))  # room for the two means above the points
     left = [agent for agent in run.agents if agent not in explored]
     figure.supxlabel(
         "claimed before the experiment (bits)" + (f"; no experiment: {', '.join(left)}" if left else ""),
