@@ -22,7 +22,11 @@ def docstring(function: Callable[..., Any]) -> str:
     """Return a function's docstring; where ``python -OO`` has dropped it, from the function's source."""
     if text := inspect.getdoc(function):
         return text
-    (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    source = textwrap.dedent(inspect.getsource(function))
+    # `ast.parse` drops docstrings too under -OO, from Python 3.14 on.
+    module = compile(source, "<source>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True, optimize=0)
+    assert isinstance(module, ast.Module)
+    (node,) = module.body
     return ast.get_docstring(node) or "" if isinstance(node, ast.FunctionDef) else ""
 
 

@@ -16,10 +16,10 @@ __all__ = ["here", "launch", "runs", "smoke_lab_run", "smoke_run"]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The machine's own Chromium. In CI, where `make browser` may install it, its absence is a failure."""
+    """The machine's own Chromium. In CI, where `tests/browser.py` may install it, its absence is a failure."""
     path = shutil.which("chromium")
     if path is None:
-        missing = "no chromium on this machine (`make browser` as root installs it)"
+        missing = "no chromium on this machine (`python tests/browser.py` as root installs it)"
         if os.environ.get("CI") == "true" and os.geteuid() == 0:
             pytest.fail(missing)
         pytest.skip(missing)
