@@ -365,6 +365,21 @@ def test_unknown_call_leaves_its_turn_unread_and_unknown_text_does_not(tmp_path,
     assert result.notes == (f"blocks of the type '{kind}' not read: 1",)
 
 
+CUSTOMER = {"role": "customer", "content": "Hello"}
+CUSTOMER_SPAN = {
+    "traceId": "t",
+    "attributes": {
+        "gen_ai.input.messages": [{"role": "customer", "parts": [{"type": "text", "content": "Hello"}]}],
+        "gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": "Hi."}]}],
+    },
+}
+
+
+@pytest.mark.parametrize("records", [[CUSTOMER, ASKED, ANSWERED], [CUSTOMER_SPAN]], ids=["chat", "otel"])
+def test_message_of_an_unknown_role_is_noted(records, tmp_path):
+    assert reading(tmp_path, records).notes == ("messages of the role 'customer' not read: 1",)
+
+
 @pytest.mark.parametrize(
     "broken",
     [{"content": [{"type": "tool_use"}]}, {"tool_calls": "read"}, {"content": [], "function_calls": [1]}],

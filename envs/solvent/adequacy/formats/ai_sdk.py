@@ -11,7 +11,10 @@ from solvent.adequacy.formats.texts import list_of, table_of, text_of
 
 NAME = "AI SDK"
 
-_SILENT = ("step-start", "reasoning", "file", "source-url", "source-document", "tool-approval-request")
+_SILENT = (
+    *("step-start", "reasoning", "file", "source-url", "source-document"),
+    *("tool-approval-request", "tool-approval-response"),
+)
 
 
 def sniff(document: Document) -> bool:
@@ -43,6 +46,8 @@ def _read_message(session: Session, message: dict[str, Any]) -> None:
 def _block(session: Session, block: dict[str, Any]) -> None:
     kind = str(block.get("type"))
     key, name = block.get("toolCallId"), block.get("toolName")
+    if kind in _SILENT or kind.startswith("data-"):
+        return
     if kind == "tool-call":
         session.call(key, name, block.get("input", block.get("args")))
     elif kind in ("tool-result", "tool-error"):
@@ -51,18 +56,21 @@ def _block(session: Session, block: dict[str, Any]) -> None:
         _read_part(session, table_of(block.get("toolInvocation")))
     elif (kind.startswith("tool-") or kind == "dynamic-tool") and key is not None:
         _read_part(session, {"toolName": kind.removeprefix("tool-"), **block})
-    elif kind not in _SILENT and not kind.startswith("data-"):
+    else:
         chat.block(session, block)
 
 
 def _read_result(session: Session, block: dict[str, Any], kind: str) -> None:
-    output = block.get("output", block.get("result", block.get("error")))
-    typed = table_of(output)
-    value = typed["value"] if "value" in typed and "type" in typed else output
-    failed = (
-        True if kind == "tool-error" or str(typed.get("type")).startswith("error") else block.get("isError")
-    )
-    session.result(block.get("toolCallId"), value, failed, name=str(block.get("toolName")))
+    value = block.get("output", block.get("result", block.get("error")))
+    typed, failed = table_of(value), block.get("isError")
+    form = str(typed.get("type"))
+    if "type" in typed and "value" in typed:
+        value = typed["value"]
+    if form == "execution-denied":
+        value = typed.get("reason") or "denied"
+    if kind == "tool-error" or form.startswith("error") or form == "execution-denied":
+        failed = True
+    session.result(block.get("toolCallId"), value, failed, name=block.get("toolName"))
 
 
 def _read_part(session: Session, part: dict[str, Any]) -> None:

@@ -44,7 +44,7 @@ def _read_steps(session: Session, steps: list[Any], name: Any, child: str, child
                     _read_steps(session, list_of(children.pop(key).get("steps")), name, key, children)
                     session.line = place
                     session.enter(name, child)
-            _read_observation(session, step)
+        _read_observation(session, step)  # the system may answer a call, too
 
 
 def _read_step(session: Session, step: dict[str, Any]) -> None:

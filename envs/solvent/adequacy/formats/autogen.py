@@ -44,7 +44,7 @@ def _read_message(session: Session, message: dict[str, Any]) -> None:
                 result.get("call_id"),
                 result.get("content"),
                 result.get("is_error"),
-                name=str(result.get("name")),
+                name=result.get("name"),
             )
     elif kind not in _SILENT and not str(kind).endswith("StreamingChunkEvent"):
         session.unread_line(kind, message)

@@ -117,7 +117,7 @@ def read_calls(session: Session, calls: Any) -> None:
         value, error = call.get("result", call.get("output")), call.get("error")
         if value is not None or error:
             value = error if value is None and isinstance(error, str) else value
-            session.result(key, value, None if error is None else bool(error), name=str(name))
+            session.result(key, value, None if error is None else bool(error), name=name)
 
 
 def read_result(session: Session, message: dict[str, Any]) -> None:
@@ -126,7 +126,7 @@ def read_result(session: Session, message: dict[str, Any]) -> None:
     flags = [bool(message[name]) for name in ("is_error", "isError") if name in message]
     flags += [True] if message.get("status") == "error" else []
     code = table_of(message.get("extra")).get("returncode")  # of mini-swe-agent
-    session.result(key, message.get("content"), *flags, code=code, name=str(message.get("name") or "unknown"))
+    session.result(key, message.get("content"), *flags, code=code, name=message.get("name"))
 
 
 def block(session: Session, one: dict[str, Any]) -> None:

@@ -47,12 +47,13 @@ def read_content(session: Session, content: dict[str, Any]) -> None:
 def _read_part(session: Session, part: dict[str, Any]) -> None:
     call = table_of(part.get("functionCall") or part.get("function_call"))
     response = table_of(part.get("functionResponse") or part.get("function_response"))
-    code, ran = table_of(part.get("executableCode")), table_of(part.get("codeExecutionResult"))
+    code = table_of(part.get("executableCode") or part.get("executable_code"))
+    ran = table_of(part.get("codeExecutionResult") or part.get("code_execution_result"))
     if call:
         session.call(call.get("id"), call.get("name"), call.get("args"))
     elif response:
         value, failed = response_words(response.get("response"))
-        session.result(response.get("id"), value, failed, name=str(response.get("name")))
+        session.result(response.get("id"), value, failed, name=response.get("name"))
     elif code:
         session.call(code.get("id"), "executableCode", {"code": code.get("code")})
     elif ran:

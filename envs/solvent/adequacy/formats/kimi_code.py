@@ -74,5 +74,10 @@ def _read_wire(session: Session, kind: str, payload: dict[str, Any]) -> None:
         session.result(
             payload.get("tool_call_id"), value.get("output") or value.get("message"), value.get("is_error")
         )
+    elif kind == "SubagentEvent":
+        event = table_of(payload.get("event"))
+        session.enter(child=payload.get("task_tool_call_id") or payload.get("parent_tool_call_id") or "child")
+        _read_wire(session, str(event.get("type")), table_of(event.get("payload")))
+        session.enter()
     elif kind not in _WIRE and re.search("Tool|Call", kind):
         session.unread_block(kind, payload)

@@ -69,7 +69,7 @@ def _read_message(session: Session, message: dict[str, Any]) -> None:
             _read_blocks(session, content)
     elif role == "tool":
         failed = True if fields.get("status") == "error" else None
-        session.result(fields.get("tool_call_id"), text_of(content), failed, name=str(fields.get("name")))
+        session.result(fields.get("tool_call_id"), text_of(content), failed, name=fields.get("name"))
     elif role is None:
         session.unread_line(message.get("type"), message)
 

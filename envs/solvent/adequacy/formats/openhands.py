@@ -110,12 +110,12 @@ def _read_observation(session: Session, event: dict[str, Any]) -> None:
     if name not in ("think", "finish"):
         value = observation.get("content", observation.get("output", observation))
         code = observation.get("exit_code", table_of(observation.get("metadata")).get("exit_code"))
-        session.result(_answered(event), value, observation.get("is_error"), code=code, name=str(name))
+        session.result(_answered(event), value, observation.get("is_error"), code=code, name=name)
 
 
 def _read_error(session: Session, event: dict[str, Any]) -> None:
     reason = event.get("error") or event.get("rejection_reason")
-    session.result(_answered(event), reason, True, name=str(event.get("tool_name")))
+    session.result(_answered(event), reason, True, name=event.get("tool_name"))
 
 
 def _answered(event: dict[str, Any]) -> Any:

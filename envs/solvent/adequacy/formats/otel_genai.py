@@ -86,7 +86,7 @@ def _trace(span: dict[str, Any]) -> str:
 
 
 def _decoded(messages: Any) -> list[Any]:
-    if isinstance(messages, str):
+    if isinstance(messages, str) and messages.strip():
         try:
             messages = strict_json(messages)
         except ValueError:
@@ -106,6 +106,10 @@ def _read_message(session: Session, message: dict[str, Any]) -> None:
             session.call(part.get("id"), part.get("name"), part.get("arguments"))
         elif kind == "tool_call_response":
             value = part.get("response", part.get("result"))
-            session.result(part.get("id"), value, part.get("is_error"), name=str(part.get("name")))
+            session.result(part.get("id"), value, part.get("is_error"), name=part.get("name"))
+        elif kind == "text" and role is None:
+            session.unread(
+                f"messages of the role {str(message.get('role'))[:60]!r} not read", str(message.get("role"))
+            )
         elif kind not in _SILENT and kind != "text":
             session.unread_block(kind, part)

@@ -41,8 +41,8 @@ def _is_own(message: dict[str, Any]) -> bool:
 def _read_message(session: Session, message: dict[str, Any]) -> None:
     role = message.get("role")
     if role == "toolResult":
-        name = str(message.get("toolName"))
-        session.result(message.get("toolCallId"), message.get("content"), message.get("isError"), name=name)
+        name, failed = message.get("toolName"), message.get("isError")
+        session.result(message.get("toolCallId"), message.get("content"), failed, name=name)
     elif role in ("user", "assistant"):
         chat.read_message(session, message, _block)
     elif role not in ("bashExecution", "custom", "compactionSummary", "branchSummary", "hookMessage"):

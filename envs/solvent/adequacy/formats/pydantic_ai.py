@@ -48,9 +48,9 @@ def _read_part(session: Session, part: dict[str, Any]) -> None:
         session.call(key, part.get("tool_name"), part.get("args"))
     elif kind.endswith("tool-return"):
         failed = True if part.get("outcome") in ("failed", "denied") else None
-        session.result(key, content, failed, name=str(part.get("tool_name")))
+        session.result(key, content, failed, name=part.get("tool_name"))
     elif kind == "retry-prompt" and part.get("tool_name"):
-        session.result(key, content, True, name=str(part["tool_name"]))
+        session.result(key, content, True, name=part["tool_name"])
     elif kind == "retry-prompt":  # of the output: what is said next replaces the answer
         session.feedback()
     elif kind not in _SILENT:
