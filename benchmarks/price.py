@@ -29,6 +29,7 @@ import numpy as np
 from benchmarks.search import FRESH, LEVELS, best_point, level_params
 from benchmarks.search import read as read_constants
 from benchmarks.search import written as written_constants
+from solvent import SolventError
 from solvent.lab.params import LabParams
 from solvent_agents.agent import Agent
 from solvent_agents.rollout import walk
@@ -218,15 +219,18 @@ def main() -> None:
     options = parser.parse_args()
     if options.params and not options.replay and options.out.resolve() == OUT:
         parser.error("--params: needs --out, as the default has the published curves")
+    try:
+        labs = {level: changed(level_params(level), options.params) for level in options.level}
+    except SolventError as error:
+        parser.error(f"--params: {error}")
     levels, before = (kept(path) for path in (options.out, BEFORE))
     if options.replay:
         for level in options.level:
-            replay(changed(level_params(level), options.params), kept(OUT)[level]["curve"], options.fresh)
+            replay(labs[level], kept(OUT)[level]["curve"], options.fresh)
         return
     command = ["python", "-m", "benchmarks.price"]
     command += ["--params", *options.params, "--out", options.out.name] if options.params else []
-    for level in options.level:
-        params = changed(level_params(level), options.params)
+    for level, params in labs.items():
         rules = rules_of(params, level_params(level))
         if levels.get(level, {}).get("rules") == rules:
             continue

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from solvent.files import append_lines, strict_json, write_json
+from solvent.files import InputError, append_lines, read_records, strict_json, write_json
 
 
 def at_once(code: str, *arguments: object) -> list[int]:
@@ -71,3 +71,12 @@ def test_a_number_that_is_not_finite_is_refused(number: str) -> None:
 
 def test_a_finite_number_is_read_as_written() -> None:
     assert strict_json("[1e3, 0.1, -2, 1e-999]") == [1000.0, 0.1, -2, 0.0]
+
+
+def test_a_missing_file_has_no_records_where_it_may_be_missing(tmp_path):
+    assert list(read_records(tmp_path / "x.jsonl", dict, missing_ok=True)) == []
+
+
+def test_a_name_that_no_file_can_have_is_refused():
+    with pytest.raises(InputError, match="x"):
+        list(read_records("x" * 300, dict, missing_ok=True))

@@ -183,10 +183,10 @@ def read_records(path: _Path, kind: type[R], *, missing_ok: bool = False) -> Ite
     """
     from pydantic import TypeAdapter, ValidationError
 
-    if missing_ok and not Path(path).exists():
-        return
     record = TypeAdapter(kind)
     try:
+        if missing_ok and not Path(path).exists():
+            return
         for number, line in input_lines(path):
             if line.strip():
                 try:

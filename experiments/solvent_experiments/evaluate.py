@@ -91,7 +91,7 @@ def _rules_of_policies(trained: Mapping[str, LabParams]) -> Rules:
     """Return the rules that all of these policies were trained with; raise ConfigError if they differ."""
     name, params = next(iter(trained.items()))
     for other, rules in trained.items():
-        if difference := first_difference(params.to_mapping(), rules.to_mapping()):
+        if difference := first_difference(rules.to_mapping(), params.to_mapping()):
             problem = (
                 f"trained under other rules than {name} ({difference}); allowed: --env or --params for both"
             )

@@ -70,7 +70,7 @@ def read_entries(paths: Sequence[Path]) -> Entries:
 
 def _release(entry: Mapping[str, Any]) -> str:
     """Return the release that an entry was measured with; a development version counts as the one it became."""
-    return str(entry["version"].partition(".dev")[0])
+    return str(entry["version"]).partition(".dev")[0]
 
 
 def _from_json(path: Path) -> Entries:

@@ -333,12 +333,14 @@ def _replace_policy(unit: Unit, before: int, longer: Path, trained: Path, parts:
     beginning = select(beginning, beginning["steps"] <= before)
     _join_validations(unit.folder, before, longer)
     write_parquet(unit.training, joined([beginning, *parts]))
+    policy = (trained.with_suffix(".json"), trained)
+    # What tracked it, beside that of its beginning.
+    ignored = shutil.ignore_patterns(*(file.name for file in policy))
+    shutil.copytree(longer, unit.folder, dirs_exist_ok=True, ignore=ignored)
     # Removed first and moved last: the old weights never stand beside the new description.
     unit.model.unlink()
-    for file in (trained.with_suffix(".json"), trained):
+    for file in policy:
         file.replace(unit.folder / file.name)
-    # What tracked it, beside that of its beginning.
-    shutil.copytree(longer, unit.folder, dirs_exist_ok=True)
     shutil.rmtree(longer)
 
 

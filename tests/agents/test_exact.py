@@ -181,6 +181,12 @@ def test_other_labs_have_no_known_optimum():
         Exact(LabParams())
 
 
+def test_a_lab_with_too_many_hypotheses_is_refused_before_they_are_listed(monkeypatch):
+    monkeypatch.setattr("solvent_agents.exact.process.hypotheses", lambda _: pytest.fail("listed"))
+    with pytest.raises(ParamError, match=r"^assay: got .* combinations of instrument and classes; allowed: "):
+        solve(LabParams())
+
+
 def test_a_lab_with_too_many_outcomes_is_refused_before_memory_is_asked_for():
     complete = lab(assay={"bins": 12}, plates={"calibration": {"readouts": 8}})
     with pytest.raises(

@@ -164,6 +164,17 @@ def test_a_tool_that_is_listed_again_keeps_the_stricter_terms_of_both():
     assert meter.discover([listed]) == [second]
 
 
+def test_an_approved_price_stays_when_the_tool_is_listed_again_with_fewer_contexts():
+    meter, hints = EnergyMeter(), {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
+    forced = {"properties": {"force": {}}, "required": ["force"]}
+    listed = {"name": "set_status", "annotations": hints | {"idempotentHint": True}, "inputSchema": forced}
+    (first,) = meter.discover([listed])
+    meter.actions["set_status"] = first._replace(price=1.2)
+    (second,) = meter.discover([{"name": "set_status", "annotations": hints}])
+    assert first.tool.allowed_contexts == ("heartbeat", "chat")
+    assert (second.tool.allowed_contexts, second.price) == (("chat",), 1.2)
+
+
 @pytest.mark.parametrize("name", ["", "  ", None, "d\ud800", "d\0", "d" * 1001])
 def test_a_name_that_a_saved_meter_could_not_hold_is_refused(name):
     meter = EnergyMeter()

@@ -42,7 +42,7 @@ def test_rules_that_are_asked_for_come_first_and_a_line_says_so(smoke_run: RunFo
 
 def test_policies_of_different_rules_need_rules_that_are_named(smoke_run: RunFolder, tmp_path: Path) -> None:
     policies = [trained_with(smoke_run, {"debt": {"threshold": t}}, tmp_path / str(t)) for t in (1.0, 2.0)]
-    call("evaluate", *policies).refused("trained under other rules", "debt.threshold", "--env or --params")
+    call("evaluate", *policies).refused("debt.threshold 2.0 instead of 1.0", "--env or --params")
     assert rules_for(policies, None, {"debt": {"threshold": 1.5}}).params.debt.threshold == 1.5
 
 

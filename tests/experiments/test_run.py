@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,15 @@ class Killed(BaseException):
     """The process ended here."""
 
 
+def raising(error: type[BaseException]) -> Callable[..., None]:
+    """Return a function that only raises."""
+
+    def function(*_: object, **__: object) -> None:
+        raise error
+
+    return function
+
+
 def run_until(experiment: Experiment, root: Path, last: int = 1_000_000) -> int:
     """Run in this process until it has written ``last`` files; return how many it has written."""
     written, replace = 0, Path.replace
@@ -263,6 +273,20 @@ def test_a_longer_training_killed_before_any_of_its_writes_has_no_old_policy(tmp
         assert not unit.steps or (unit.model.read_bytes() == old) == (unit.steps == 512), (
             f"after {last} writes"
         )
+
+
+@pytest.mark.usefixtures("here")
+def test_a_longer_training_killed_while_its_files_are_copied_keeps_the_old_policy(tmp_path: Path) -> None:
+    root, longer = tmp_path / "run", tiny_training(1024)
+    run_until(tiny_training(512), root)
+    unit = RunFolder(root).unit("ppo", 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("solvent_experiments.run.shutil.copytree", raising(Killed))
+        run_until(longer, root)
+    assert unit.steps == 512
+    run_until(longer, root)
+    assert unit.steps == 1024
+    assert not (unit.folder / "longer").exists()
 
 
 @pytest.mark.usefixtures("here")

@@ -203,6 +203,13 @@ def test_agents_of_several_runs_have_the_names_of_their_runs(hand_run: RunFolder
     assert {f"honest [{name}]", "honest [other]"} <= set(agents)
 
 
+def test_a_version_that_is_no_text_is_another_one(tmp_path: Path) -> None:
+    content = json.loads(KEPT.read_text())
+    content["runs"] = {f"{name} again": entry | {"version": 4} for name, entry in content["runs"].items()}
+    (tmp_path / "x.json").write_text(json.dumps(content))
+    call("leaderboard", KEPT, tmp_path / "x.json").refused("measured with Solvent 4")
+
+
 def measured_with(version: str, folder: RunFolder) -> RunFolder:
     manifest = json.loads(folder.manifest.read_text())
     manifest["versions"]["solvent"] = version

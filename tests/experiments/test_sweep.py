@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from solvent_experiments.config import NAME, read_yaml
+from solvent_experiments.config import NAME, ConfigError, read_yaml
 from solvent_experiments.studies.results import Number, StudyResult
 from solvent_experiments.studies.study import Study
 from solvent_experiments.studies.sweep import draw, folder_name, load_sweep
@@ -57,6 +57,11 @@ def test_labs_whose_long_names_end_differently_have_runs_of_their_own(tmp_path: 
     )
     assert first.experiment.name != second.experiment.name
     assert all(NAME.fullmatch(arm.name) for arm in study.arms())
+
+
+def test_a_value_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"have the folder debt.threshold-1.0; allowed"):
+        sweep_of("{debt.threshold: [1.0, 1.0, 2.0]}", tmp_path)
 
 
 def test_no_folder_ends_in_a_dot() -> None:

@@ -113,7 +113,6 @@ def hypotheses(params: LabParams) -> NDArray[np.int64]:
 
 def start(params: LabParams) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return a lab at its beginning, shape ``(1,)``, and the referee's belief in it, shape ``(1, H)``."""
-    check_enumerable(params)
     batch = LabBatch(params, 1)
     batch.begin([0], np.ones(1, np.bool_), np.random.default_rng(0))
     prior = np.array(params.assay.class_prior)

@@ -23,7 +23,15 @@ from solvent.lab.actions import action_table
 from solvent.lab.batch import tables_array
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
-from solvent_agents.exact.forcing import Expansion, expand, expansion, hypotheses, start, state_rows
+from solvent_agents.exact.forcing import (
+    Expansion,
+    check_enumerable,
+    expand,
+    expansion,
+    hypotheses,
+    start,
+    state_rows,
+)
 
 CHUNK = 256
 """States expanded together."""
@@ -102,10 +110,11 @@ def solve(params: LabParams, on_progress: Callable[[int, int], None] = lambda _d
 
 
 def _enumerate(params: LabParams, on_progress: Callable[[int, int], None]) -> tuple[Layer, ...]:
+    check_enumerable(params)
     n_actions, rows, tables = len(action_table(params)), hypotheses(params), tables_array(params)
     # The states reached so far, by moment: their numbers, labs, and the referee's beliefs in them.
     waiting: dict[int, list[tuple[Ints, NDArray[Any], Floats]]]
-    waiting = {0: [(np.zeros(1, np.int64), *start(params))]}  # refuses a lab that is too large
+    waiting = {0: [(np.zeros(1, np.int64), *start(params))]}
     numbers, layers, out = {b"": 0}, [], expansion(params, CHUNK)
     for moment in range(params.most_steps):
         if moment not in waiting:

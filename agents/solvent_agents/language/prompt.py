@@ -103,7 +103,7 @@ def _claims(params: LabParams) -> dict[str, str]:
         "claim": "Before each plate you claim how many bits you will learn. What you claim and don't learn becomes "
         "debt.",
         **owing,
-        "refusal": "A refused action loses its heartbeat.",
+        "refusal": f"A refused action{'' if params.debt.enforced else ', for lack of wells,'} loses its heartbeat.",
         "licence": "Bits that you claimed and learnt are your licence to publish about a compound.",
     }
 

@@ -109,8 +109,8 @@ def train(
 
     With ``start`` the training of an earlier policy continues up to the recipe's steps, on labs that it has not met.
     What falls over a training falls as if it had had these steps from the beginning; the optimiser starts afresh.
-    The earlier policy is validated first, and kept if none earns more. ``validation.json`` has the validations since
-    then; those before are in the earlier policy's folder.
+    The earlier policy is validated first, and kept unless a later one earns as much. ``validation.json`` has the
+    validations since then; those before are in the earlier policy's folder.
 
     The number of torch's threads is the caller's; one is fastest for these networks, and always on busy cores.
 

@@ -200,7 +200,10 @@ class EnergyMeter:
             return self.add(tool)
         terms = known.tool.stricter(tool)
         if terms != known.tool:
-            self.actions[tool.name] = known._replace(tool=terms, price=max(known.price, tool.energy_cost))
+            least = terms.energy_cost_floor or 0.0
+            if tool.energy_cost > known.tool.energy_cost:
+                least = max(least, tool.energy_cost)
+            self.actions[tool.name] = known._replace(tool=terms, price=max(known.price, least))
         return self.actions[tool.name]
 
     def add(self, tool: ToolEnergy, intent: str | None = None, *, kind: str = "mcp_tool") -> Action:

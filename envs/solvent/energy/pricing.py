@@ -143,7 +143,10 @@ class ToolEnergy:
         return dataclasses.replace(self, name=f"{server}:{self.name}")
 
     def stricter(self, other: ToolEnergy) -> ToolEnergy:
-        """Return the more expensive of two prices, with the higher floor and the contexts that both allow."""
+        """Return the more expensive of two prices, with the higher floor and the contexts that both allow.
+
+        Reasons and certainty are those of the more expensive.
+        """
         floors = [tool.energy_cost_floor or 0.0 for tool in (self, other)]
         contexts = tuple(context for context in self.allowed_contexts if context in other.allowed_contexts)
         costlier = other if (other.energy_cost, floors[1]) > (self.energy_cost, floors[0]) else self

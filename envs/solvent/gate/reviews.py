@@ -306,7 +306,8 @@ def drift(rows: Sequence[Judged], policy: Policy) -> list[Window]:
     percentile, count = re.fullmatch(r"P(\d+(?:_\d+)?)", policy.label), policy.calibration_count
     if not percentile or not count or policy.measure != "energy_gap":
         raise GateError(
-            f"policy: got {policy.name}, learnt from {count} claims; allowed: a percentile such as P10 of a sweep"
+            f"policy: got {policy.name} of {policy.measure}, learnt from {count} claims; "
+            "allowed: a percentile such as P10 of a sweep, of energy_gap"
         )
     chosen = list({(row.claim, row.evidence): row for row in rows if row.is_measured}.values())
     for row in chosen:

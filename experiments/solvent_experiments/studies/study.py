@@ -300,7 +300,7 @@ class StudyData:
         if isinstance(source, Play):
             table = self.table(source)
             if table.exists() and not self.has(source):
-                problem = f"made before its arm was trained further; run `{self._rerun}` first"
+                problem = f"not made with the policies that its arm has now; run `{self._rerun}` first"
                 raise ConfigError(problem, file=table)
             return self._columns(table)
         columns = self._columns(self.folder(source).episodes)

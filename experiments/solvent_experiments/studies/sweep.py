@@ -51,9 +51,9 @@ def load_sweep(given: Mapping[str, Any], path: Path) -> Study:
     """
     fixed = {key: value for key, value in given.items() if key != "sweep"}
     name, experiments = fixed.get("name"), {}
-    combinations = {_lab_name(chosen): chosen for chosen in _combinations(given["sweep"], path)}
-    _check_folders(list(combinations), path)
-    for lab, chosen in combinations.items():
+    combinations = [(_lab_name(chosen), chosen) for chosen in _combinations(given["sweep"], path)]
+    _check_folders([lab for lab, _ in combinations], path)
+    for lab, chosen in combinations:
         changed = {**fixed, "params": _changed(fixed.get("params"), chosen, path)}
         if isinstance(name, str):  # any other is refused as the config's
             changed["name"] = _shortened(f"{name}-{folder_name(lab)}")

@@ -141,7 +141,7 @@ class _Track:
 
 
 class _Evidence:
-    """The calls of a session as data, in order. Their numbers have gaps, where a call only carried a response."""
+    """The calls of a session as data, in order. A number is missing where a call only carried a response."""
 
     def __init__(self, made: Iterable[_Call]) -> None:
         in_order = sorted(made, key=lambda call: call.number)
