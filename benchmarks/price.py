@@ -226,6 +226,7 @@ def main() -> None:
     levels, before = (kept(path) for path in (options.out, BEFORE))
     if options.replay:
         for level in options.level:
+            print(level)
             replay(labs[level], kept(OUT)[level]["curve"], options.fresh)
         return
     command = ["python", "-m", "benchmarks.price"]

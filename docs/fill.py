@@ -9,6 +9,7 @@ maker is a function below, or an entry of ``tables.toml``.
 
 from __future__ import annotations
 
+import argparse
 import functools
 import json
 import re
@@ -228,15 +229,18 @@ def filled(page: Path) -> str:
 
 def main() -> int:
     """Fill all pages, or name those that differ."""
-    check, differs = "--check" in sys.argv, False
+    parser = argparse.ArgumentParser(prog="python docs/fill.py", description="Fill the pages with results.")
+    parser.add_argument("--check", action="store_true", help="only compare the pages with the results")
+    check, differing = parser.parse_args().check, 0
     for page in PAGES:
         text = filled(page)
         if text != page.read_text(encoding="utf-8"):
-            differs = True
+            differing += 1
             print(f"{page.name}: {'differs' if check else 'written'}")
             if not check:
                 page.write_text(text, encoding="utf-8")
-    return int(check and differs)
+    print(f"{len(PAGES)} pages: {differing} {'differ' if check else 'written'}")
+    return int(check and differing > 0)
 
 
 if __name__ == "__main__":

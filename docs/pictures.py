@@ -1,4 +1,4 @@
-"""Pictures and films of the lab: ``python docs/pictures.py``.
+"""Pictures and films of the lab: ``python docs/pictures.py``; ``--count`` only counts, for the README's caption.
 
 A film for each level's page, which pauses where something happens, one of the same liar in the same lab, where debt is
 only tracked and where it is enforced, and a picture of the review desk (with playwright and Debian's Chromium).
@@ -6,6 +6,7 @@ only tracked and where it is enforced, and a picture of the review desk (with pl
 
 from __future__ import annotations
 
+import argparse
 import runpy
 import socket
 import tempfile
@@ -17,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
-from playwright.sync_api import sync_playwright
 
 from solvent import LabEnv, LabParams
 from solvent.energy.store import CostStore
@@ -87,9 +87,14 @@ def typical_seed(labs: Mapping[str, LabParams]) -> int:
     return TRIED[int(np.where(refused, distance, np.inf).argmin())]
 
 
+def both_settings() -> dict[str, LabParams]:
+    """Return the labs of the liar by the names of their settings."""
+    return {name: environment_params("Solvent/Debt-v0", changes) for name, changes in SETTINGS.items()}
+
+
 def draw_side_by_side() -> None:
     """Film the liar in the same lab under both settings."""
-    labs = {name: environment_params("Solvent/Debt-v0", changes) for name, changes in SETTINGS.items()}
+    labs = both_settings()
     seed = typical_seed(labs)
     films = {name: filmed(params, LIAR, seed) for name, params in labs.items()}
     length = max(map(len, films.values()))
@@ -120,6 +125,8 @@ def _joined(left: Image.Image, right: Image.Image) -> Image.Image:
 
 def draw_desk() -> None:
     """Take a picture of the proposal that the example's agent files, as the review desk displays it."""
+    from playwright.sync_api import sync_playwright
+
     example = runpy.run_path(str(IMG.parents[1] / "examples" / "own_agent.py"))
     with tempfile.TemporaryDirectory() as folder:
         example["main"]([folder])
@@ -140,7 +147,20 @@ def draw_desk() -> None:
         picture.quantize(32).save(IMG / "desk.png", optimize=True)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python docs/pictures.py", description="Draw the pictures of the pages."
+    )
+    parser.add_argument(
+        "--count", action="store_true", help="only count the labs in which debt refuses the liar"
+    )
+    if parser.parse_args().count:
+        typical_seed(both_settings())
+        return
     draw_levels()
     draw_side_by_side()
     draw_desk()
+
+
+if __name__ == "__main__":
+    main()

@@ -34,7 +34,8 @@ from solvent_experiments.table import Table
 WIDTH = 78
 FILMS = {".gif": "GIF", ".webp": "WebP"}
 HELP = "w: wells, ×: blocked. ?: what is blocking you, h: what the honest script would do, q: end."
-NUMBERS = ("claim", "potency", "confidence")
+AMOUNTS = ("claim", "confidence")
+NUMBERS = (*AMOUNTS, "potency")
 """Columns whose menu shows what is typed; the options of others are numbered."""
 
 
@@ -214,7 +215,11 @@ class Game:
         """Return the value that the first words begin or number, and drop them; None, and say why, if none is clear."""
         names = [self._word(column, value) for value in values]
         for used in range(min(3, len(words)), 0, -1):
-            chosen = _chosen(" ".join(words[:used]), names, numbered=column not in NUMBERS)
+            typed = " ".join(words[:used])
+            if column in AMOUNTS:
+                chosen = _equal(typed, names)
+            else:
+                chosen = _chosen(typed, names, numbered=column not in NUMBERS)
             if chosen is not None:
                 del words[:used]
                 return values[chosen]
@@ -305,6 +310,14 @@ class Game:
         own = f"{who} {bits(summary['return'])} bits"
         self._say(f"Return: {own}; the honest script in the same lab {bits(honest)} bits.")
         self.console.print(f"Next: solvent play --env {env_id} --seed {seed} --agent honest", highlight=False)
+
+
+def _equal(typed: str, numbers: Sequence[str]) -> int | None:
+    """Return the place of the number that a text is; 0.9 is not 0.95."""
+    try:
+        return [float(number) for number in numbers].index(float(typed))
+    except ValueError:
+        return None
 
 
 def _chosen(typed: str, names: Sequence[str], *, numbered: bool) -> int | None:

@@ -22,6 +22,7 @@ from solvent_experiments.config import ConfigError
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.drawing import CAPTIONS, FIGURES, draw
 from solvent_experiments.folder import RunFolder, select
+from solvent_experiments.run import trained_for
 from solvent_experiments.summary import result_tables
 from solvent_experiments.text import page_templates
 
@@ -59,6 +60,7 @@ def _section(folder: RunFolder, manifest: dict[str, Any]) -> dict[str, Any]:
         "env": experiment.env,
         "mark": experiment.mark,
         "tables": result_tables(run.rows),
+        "trained": trained_for(experiment),
         "pictures": [
             {
                 "name": name,

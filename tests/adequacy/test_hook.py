@@ -162,13 +162,15 @@ def test_limits_of_evidence_are_the_adopted_ones():
     assert scores == [1, 2]
 
 
+@pytest.mark.parametrize("act", [False, True])
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_clients_settings_name_its_events_and_the_command(client):
-    path, entry = settings_for(client)
+def test_a_clients_settings_name_its_events_and_the_command(client, act):
+    path, entry = settings_for(client, act=act)
     assert path.endswith(".json")
     events = json.loads(entry)["hooks"]
     assert set(events) == set(CLIENTS[client].events)
-    assert all("solvent adequacy hook --act" in json.dumps(hooks) for hooks in events.values())
+    command = "solvent adequacy hook --act" if act else "solvent adequacy hook"
+    assert all(f'"{command}"' in json.dumps(hooks) for hooks in events.values())
 
 
 def test_correction_is_not_the_users_words(tmp_path):

@@ -52,6 +52,13 @@ def test_a_digit_that_is_no_number_is_refused(typed: str) -> None:
     assert "got '²'" in played(*DEBT, lines=f"{typed}\nq\n").out
 
 
+@pytest.mark.parametrize("typed", ["publish etoposide 0.9", "screen etoposide 0.2"])
+def test_a_number_is_not_completed(typed: str) -> None:
+    ended = played(*DEBT, lines=f"{typed}\nq\n")
+    assert f"got '{typed.rpartition(' ')[2]}'; allowed: " in ended.out
+    assert "You left after 0 of 40 heartbeats" in ended.out
+
+
 def test_a_whole_command_works_in_a_menu() -> None:
     assert "Publish etoposide at 0.75" in played(*DEBT, lines="screen\npublish eto 0.75\nq\n").out
 

@@ -41,7 +41,7 @@ VERDICTS = ("accept", "accept", "review", "reject")
 """The verdict for each score, as the lab's gate has it."""
 MARK = "Epistemic adequacy:"
 """Beginning of a correction, by which ``formats`` knows that no user wrote it."""
-COMMAND = "solvent adequacy hook --act"
+COMMAND = "solvent adequacy hook"
 
 _STOP = ("Stop", "SubagentStop", "AfterAgent", "stop", "afterAgentResponse", "agentStop", "subagentStop")
 _PROMPT = ("UserPromptSubmit", "BeforeAgent")
@@ -253,9 +253,13 @@ CLIENTS = {
 }
 
 
-def settings_for(client: str) -> tuple[str, str]:
-    """Return the path of a client's settings in a project, and the entry to add there, as JSON."""
+def settings_for(client: str, *, act: bool = False) -> tuple[str, str]:
+    """Return the path of a client's settings in a project, and the entry to add there, as JSON.
+
+    With ``act`` the hook stops answers, instead of only logging their scores.
+    """
     chosen = CLIENTS[client]
     version = {"version": chosen.version} if chosen.version else {}
     hooks = {event: [chosen.entry] for event in chosen.events}
-    return chosen.path, json.dumps(version | {"hooks": hooks}, indent=2)
+    entry = json.dumps(version | {"hooks": hooks}, indent=2)
+    return chosen.path, entry.replace(COMMAND, f"{COMMAND} --act") if act else entry

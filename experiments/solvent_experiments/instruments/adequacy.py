@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -117,7 +118,7 @@ def hook(
     from solvent.adequacy.records import record_of
 
     if install:
-        _show_settings(install)
+        _show_settings(install, act=act)
         return
     try:
         cuts, payload = _cuts(limits), sys.stdin.buffer.read(LONGEST_LINE)
@@ -475,14 +476,16 @@ def _last_records(path: Path, kind: type[R]) -> list[R]:
     return [kind.model_validate(strict_json(line)) for line in lines if line.strip()]
 
 
-def _show_settings(client: str) -> None:
+def _show_settings(client: str, *, act: bool) -> None:
     from solvent.adequacy.hook import CLIENTS, settings_for
 
     if client not in CLIENTS:
         raise ConfigError(f"--install: got {client!r:.40}; allowed: {', '.join(CLIENTS)}")
-    path, entry = settings_for(client)
+    path, entry = settings_for(client, act=act)
     typer.echo(entry)
     say(f"Add this to {path}; what the file has already stays.", stderr=True)
+    if program := shutil.which("solvent"):
+        say(f"Where the client does not find `solvent`, write {program}.", stderr=True)
     if client in ("cursor", "copilot"):
         note = "This client has no event that adds to a prompt: corrections are logged and can't be given."
         say(note, stderr=True)
