@@ -153,8 +153,7 @@ def control_threshold(negatives: ArrayLike, budget: float) -> float:
     fewest, count = fewest_negatives(budget), np.size(negatives)
     if count < fewest:
         raise GateError(
-            f"negatives: got {count}, too few for a budget of {budget:g}; allowed: {fewest} or more, "
-            "without objections"
+            f"negatives: got {count}, too few for a budget of {budget:g}; allowed: {fewest} or more"
         )
     # The bound rises with the count, and at 0 of ``fewest`` it is within the budget.
     allowed = 0

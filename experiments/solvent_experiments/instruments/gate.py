@@ -112,6 +112,8 @@ def learn(
 ) -> None:
     """Learn a threshold from decided reviews, under a budget for declined claims that may pass.
 
+    Reviews to which a check objects are left out: another threshold would not accept them.
+
     Example: `solvent gate learn --budget 0.2 --out policies.jsonl`
     """
     from solvent.gate.reviews import learn as learnt_from
