@@ -6,6 +6,7 @@ import ast
 import inspect
 import json
 import shlex
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -23,10 +24,9 @@ def docstring(function: Callable[..., Any]) -> str:
     if text := inspect.getdoc(function):
         return text
     source = textwrap.dedent(inspect.getsource(function))
-    # `ast.parse` drops docstrings too under -OO, from Python 3.14 on.
-    module = compile(source, "<source>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True, optimize=0)
-    assert isinstance(module, ast.Module)
-    (node,) = module.body
+    # From Python 3.14 on, -OO drops docstrings here too.
+    complete: dict[str, Any] = {"optimize": 0} if sys.version_info >= (3, 13) else {}
+    (node,) = ast.parse(source, **complete).body
     return ast.get_docstring(node) or "" if isinstance(node, ast.FunctionDef) else ""
 
 
