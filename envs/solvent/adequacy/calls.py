@@ -235,16 +235,23 @@ class Outcome(enum.Enum):
 def _outcome(result: str, failed: bool | None, check: bool, piped: bool) -> Outcome:
     if _pattern("running").search(result[:400]):
         return Outcome.FAILED if failed else Outcome.RUNNING
-    summary = "\n".join(result.rstrip().splitlines()[-30:])
-    exit_code = _pattern("exit_code").search(result)
-    code = int(next(filter(None, exit_code.groups()))) if exit_code else None
+    summary, code = "\n".join(result.rstrip().splitlines()[-30:]), _exit_code(result)
     if failed or code or _pattern("shell_error").search(summary):
         return Outcome.FAILED
-    if check and _is_empty_run(summary):
+    return _outcome_of_check(summary, green=code == 0 and not piped) if check else Outcome.PASSED
+
+
+def _exit_code(result: str) -> int | None:
+    """Return the exit code that a result states."""
+    stated = _pattern("exit_code").search(result)
+    return int(next(filter(None, stated.groups()))) if stated else None
+
+
+def _outcome_of_check(summary: str, *, green: bool) -> Outcome:
+    """Return the outcome of a check by the end of its output; ``green`` if its own exit code is 0."""
+    if _is_empty_run(summary):
         return Outcome.NOTHING_RAN
-    if not check or (code == 0 and not piped):
-        return Outcome.PASSED
-    if _pattern("settled").search(summary):
+    if green or _pattern("settled").search(summary):
         return Outcome.PASSED
     if _pattern("failure_count").search(summary) or _pattern("failure_mark").search(summary):
         return Outcome.FAILED

@@ -185,12 +185,16 @@ def _turn_of(fields: dict[str, Any]) -> Turn | str:
     """Return the turn to judge, or why there is none."""
     if "hook_event_name" not in fields and isinstance(fields.get("response"), str):
         return turn_of(fields)
-    answer = _answer_of(fields)
     key = _transcript_key(fields)
     path = fields.get(key)
     if not isinstance(path, str) or not path.strip():
         return f"{key} names no transcript, so the calls of the turn are unknown"
-    turn = read_turns(path).last
+    return _turn_in(path, fields)
+
+
+def _turn_in(path: str, fields: dict[str, Any]) -> Turn | str:
+    """Return the last turn of a transcript with the payload's answer, or why it is not the one to judge."""
+    answer, turn = _answer_of(fields), read_turns(path).last
     if turn is None or not (answer or turn.response):
         return f"no response in the transcript yet, {path}"
     if not (_one_ends_with_the_other(answer, turn.response) or _corrected(fields)):

@@ -64,14 +64,19 @@ def _read_user(session: Session, message: dict[str, Any]) -> None:
     for name, result in _results(text):
         if name not in ("attempt_completion", "ask_followup_question", "plan_mode_respond"):
             session.result("", result, True if result.startswith(_FAILED) else None, name=name)
+    _read_question(session, text)
+    for block in list_of(content):
+        if isinstance(block, dict) and chat.text_in(block) is None and not chat.is_silent(block.get("type")):
+            chat.block(session, block)
+
+
+def _read_question(session: Session, text: str) -> None:
+    """Read the user's own words: those beside results, or a task; the program's complaints are nobody's."""
     if _RESULT.search(text):
         session.ask(*(words for _, words in _WORDS.findall(text)))
     elif not text.startswith(_COMPLAINT):
         task = _TASK.match(text)
         session.ask(task[2] if task else text)
-    for block in list_of(content):
-        if isinstance(block, dict) and chat.text_in(block) is None and not chat.is_silent(block.get("type")):
-            chat.block(session, block)
 
 
 def _results(text: str) -> Iterator[tuple[str, str]]:

@@ -71,12 +71,18 @@ def _messages(value: Any) -> list[Any] | None:
     own: list[Any] = next((value[key] for key in _LISTS if list_of(value.get(key))), [])
     if "type" in value and not own:  # an item or an event
         return None
+    return _messages_of_object(value, own) or None
+
+
+def _messages_of_object(value: dict[str, Any], own: list[Any]) -> list[Any]:
+    """Return the messages of a request, of an object's own list and of a reply, each once."""
     messages = [message for key in _REQUESTS for message in _request(key, value.get(key))]
-    for part in (_messages(own) or [], *(_reply(value.get(key)) for key in _REPLIES)):
-        messages = _joined(messages, part)
+    messages = _joined(messages, _messages(own) or [])
+    for key in _REPLIES:
+        messages = _joined(messages, _reply(value.get(key)))
     if messages and "role" in table_of(value.get("message")):
         messages.append(value["message"])
-    return messages or None
+    return messages
 
 
 def _elements(values: list[Any]) -> list[Any]:

@@ -30,8 +30,7 @@ def turns(document: Document, session: Session) -> None:
 def read_content(session: Session, content: dict[str, Any]) -> None:
     """Read a content of the user or of the model."""
     parts = [table_of(part) for part in list_of(content.get("parts"))]
-    role = chat.ROLES.get(str(content.get("role")))
-    words = [part["text"] for part in parts if isinstance(part.get("text"), str) and not part.get("thought")]
+    role, words = chat.ROLES.get(str(content.get("role"))), _words(parts)
     for part in parts:
         if "text" not in part:
             _read_part(session, part)
@@ -42,6 +41,12 @@ def read_content(session: Session, content: dict[str, Any]) -> None:
         session.say("".join(words) if not calls else "")
     elif role is None:
         session.unread_line(content.get("type", content.get("role")), content)
+
+
+def _words(parts: list[dict[str, Any]]) -> list[str]:
+    """Return the texts of parts, without thoughts."""
+    texts = [part.get("text") for part in parts if not part.get("thought")]
+    return [text for text in texts if isinstance(text, str)]
 
 
 def _read_part(session: Session, part: dict[str, Any]) -> None:

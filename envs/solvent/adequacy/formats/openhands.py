@@ -61,14 +61,26 @@ def _read_old(session: Session, event: dict[str, Any]) -> None:
     if name in _SILENT or name.startswith("condensation"):
         return
     if name == "message":
-        text = text_of(fields.get("content") or event.get("content") or event.get("message"))
-        session.ask(text) if event.get("source") == "user" else session.say(text)
+        _read_old_message(session, event, fields)
     elif "action" in event:
-        given = {key: text for key, text in fields.items() if isinstance(text, str) and key != "thought"}
-        arguments = table_of(fields.get("arguments")) or given
-        session.call(event.get("id"), text_of(fields.get("name")) or name, arguments)
+        _read_old_call(session, event, name, fields)
     else:
         _read_old_result(session, event, name, fields)
+
+
+def _read_old_message(session: Session, event: dict[str, Any], fields: dict[str, Any]) -> None:
+    text = text_of(fields.get("content") or event.get("content") or event.get("message"))
+    if event.get("source") == "user":
+        session.ask(text)
+    else:
+        session.say(text)
+
+
+def _read_old_call(session: Session, event: dict[str, Any], name: str, fields: dict[str, Any]) -> None:
+    """Read an action; that of a tool of an MCP server has its name and arguments inside."""
+    given = {key: text for key, text in fields.items() if isinstance(text, str) and key != "thought"}
+    arguments = table_of(fields.get("arguments")) or given
+    session.call(event.get("id"), text_of(fields.get("name")) or name, arguments)
 
 
 def _read_old_result(session: Session, event: dict[str, Any], name: str, fields: dict[str, Any]) -> None:

@@ -150,10 +150,16 @@ def answered(claim: Claim, material: Material, looks: Sequence[Call]) -> bool:
     checks = [call for call in looks if is_check(call)]
     last = outcome(checks[-1]) if checks else None
     if last is Outcome.PASSED and _is_about(claim, checks):
-        return not is_narrow(checks[-1]) or not claim.spans or bool(re.search(r"\d|[/.]\w", claim.text))
+        return _is_within(claim, checks[-1])
     if last is Outcome.NOTHING_RAN:
         return bool(claim.spans)
     return any(_says_none(call, claim) for call in looks)
+
+
+def _is_within(claim: Claim, check: Call) -> bool:
+    """Return whether a claim says no more than a green check: of a narrow one it names a number or a place."""
+    names_its_part = bool(re.search(r"\d|[/.]\w", claim.text))
+    return not is_narrow(check) or not claim.spans or names_its_part
 
 
 def _is_about(claim: Claim, checks: Sequence[Call]) -> bool:

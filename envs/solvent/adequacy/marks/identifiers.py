@@ -83,10 +83,21 @@ def _finds(call: Call, denied: frozenset[str], claim: Claim, material: Material)
     if not is_search(call) or outcome(call) is Outcome.FAILED or empty_result(call):
         return False
     hits = _hits(call, claim, material)
-    asked = [command.targets[:1] if call.command else command.targets for command in commands(call)]
-    if hits and any(stems(target) == denied for targets in asked for target in targets):
-        return True
-    names = [stems(re.sub(r"\.\w+$", "", line)) for line in hits]
+    return bool(hits) and (_asks_for(call, denied) or _lists(hits, denied))
+
+
+def _asks_for(call: Call, denied: frozenset[str]) -> bool:
+    """Return whether a search asks for just these stems; of a command's arguments the first is the pattern."""
+    for command in commands(call):
+        patterns = command.targets[:1] if call.command else command.targets
+        if any(stems(one) == denied for one in patterns):
+            return True
+    return False
+
+
+def _lists(lines: Sequence[str], denied: frozenset[str]) -> bool:
+    """Return whether a line is a name, but for its ending, of nothing but these stems."""
+    names = [stems(re.sub(r"\.\w+$", "", line)) for line in lines]
     return any(name and name <= denied for name in names)
 
 
