@@ -61,7 +61,7 @@ def read_message(session: Session, message: dict[str, Any], read_block: Block) -
     elif role == "tool":
         read_result(session, message)
     elif role is None and "role" in message:
-        session.unread(f"messages of the role {str(message['role'])[:60]!r} not read", str(message["role"]))
+        session.unread_role(message["role"])
     elif role is None:
         session.unread_line(message.get("type", ", ".join(list(message)[:4])), message)
 

@@ -108,8 +108,6 @@ def _read_message(session: Session, message: dict[str, Any]) -> None:
             value = part.get("response", part.get("result"))
             session.result(part.get("id"), value, part.get("is_error"), name=part.get("name"))
         elif kind == "text" and role is None:
-            session.unread(
-                f"messages of the role {str(message.get('role'))[:60]!r} not read", str(message.get("role"))
-            )
+            session.unread_role(message.get("role"))
         elif kind not in _SILENT and kind != "text":
             session.unread_block(kind, part)

@@ -341,6 +341,10 @@ class Session:
         """Count a block or a line of a type that is not known."""
         self.unread(f"blocks of the type {str(kind)[:60]!r} not read", f"{kind} {' '.join(map(str, fields))}")
 
+    def unread_role(self, role: object) -> None:
+        """Count a message of a role that is not known."""
+        self.unread(f"messages of the role {str(role)[:60]!r} not read", str(role))
+
     def unread_line(self, kind: object, fields: Mapping[str, Any]) -> None:
         """Count a line of a type that is not known."""
         self.unread(f"lines of the type {str(kind)[:60]!r} not read", f"{kind} {' '.join(map(str, fields))}")
