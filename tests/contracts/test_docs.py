@@ -21,6 +21,7 @@ from solvent.lab.codes import REFUSAL_REASONS
 from solvent.lab.mechanisms.energy import EnergyParams
 from solvent.lab.params import LabParams
 from solvent_agents import PLAYERS
+from solvent_agents.scripts.offenders import OFFENDERS
 from solvent_experiments.cli import app
 from solvent_experiments.config import Evaluation, Experiment
 from solvent_experiments.figures.drawing import FIGURES
@@ -229,6 +230,18 @@ def test_the_measured_numbers_of_studies_are_links_to_their_results():
         line for line in fill.NUMBER.sub("", sections).splitlines() if not line.startswith(("|", "<!--", "!"))
     ]
     assert set(re.findall(r"\d+\.\d+", "\n".join(prose))) == {"1.24"}  # Tiny's optimum, of docs/planner.md
+
+
+def test_offences_cost_but_for_the_pairs_that_the_page_of_doubts_counts():
+    study = json.loads((DOCS / "results" / "studies" / "world.json").read_text(encoding="utf-8"))
+    pairs = {
+        tuple(pair[0]): difference
+        for name, difference in study["findings"].items()
+        if (pair := re.findall(r"^(\w+): (\w+) minus honest$", name)) and pair[0][1] in OFFENDERS
+    }
+    exceptions = [pair for pair, difference in pairs.items() if difference["high"] >= 0]
+    assert (len(exceptions), study["verdict"]) == (5, "refuted")
+    assert "except in five pairs of a script and a level" in text_of("doubt")
 
 
 def scores_of(agent):
